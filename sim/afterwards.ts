@@ -2,13 +2,18 @@
  * Ends a run after its faults have stopped. Waiting rows end by their schedule, messages arrive, and receipts expire.
  */
 import { type Crowd, executeOnce, executeUntilFinal, fieldsOf } from './asking.ts';
+import { checkConnections } from './connection-rows.ts';
 import { checkFinal, checkMails, checkStored } from './ending.ts';
+import type { Extras } from './extras.ts';
+import { checkTables } from './leaving.ts';
 import type { MailWorld } from './mail.ts';
 import type { Place } from './places.ts';
 import type { Watch } from './promises.ts';
 import { readReceipts } from './receipts.ts';
 import { RETENTION_DAYS } from './service.ts';
 import type { Store } from './store.ts';
+import { checkUnlisted } from './testing.ts';
+import { checkSignIns } from './working.ts';
 
 const DAY_MS = 86_400_000;
 /** Redelivery searches for due rows every 5 s. Redelivery pauses for 60 s after an attempt that got no HTTP status. */
@@ -25,6 +30,8 @@ type Afterwards = {
   people: ReadonlySet<Promise<void>>;
   /** Undefined if the run sends no messages. */
   mailWorld: MailWorld | undefined;
+  extras: Extras;
+  hasTester: boolean;
   /** Duration of the longest lease and the next recovery sweep, in milliseconds. */
   finalWithinMs: number;
   onError(error: unknown): void;
@@ -32,7 +39,7 @@ type Afterwards = {
 
 /** Waits until everything has ended, and checks the invariants that must hold then. */
 export async function conclude(parts: Afterwards): Promise<void> {
-  const { crowd, store, watched, places, people, mailWorld } = parts;
+  const { crowd, store, watched, places, people, mailWorld, extras } = parts;
   const { ledger, scheduler } = crowd;
   await scheduler.sleep(parts.finalWithinMs);
   while (people.size > 0) await Promise.all(people);
@@ -40,6 +47,8 @@ export async function conclude(parts: Afterwards): Promise<void> {
   await sendToEach(parts);
   await waitForCommits(parts);
   checkFinal(store, ledger);
+  if (extras.hosts > 0) checkConnections(store, ledger);
+  if (parts.hasTester) await checkUnlisted(crowd, store);
   await waitForRedelivery(parts);
   await waitForCommits(parts);
   checkStored(store, ledger, watched.rows);
@@ -48,6 +57,8 @@ export async function conclude(parts: Afterwards): Promise<void> {
     await waitForCommits(parts);
     checkMails(store, ledger);
   }
+  if (extras.operators > 0) checkSignIns(store, ledger);
+  if (ledger.hasLeft) checkTables(store, ledger);
   // Retention may have deleted some receipts by now.
   for (const key of ledger.keys) await readReceipts(crowd, key, { mayBeGone: true });
   await outliveRetention(parts);

@@ -5,7 +5,7 @@ import type { ExecuteResult } from '../src/actions/preview-token.ts';
 import { count, type Key, type Ledger } from './ledger.ts';
 import { seeReceipt } from './promises.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Service } from './service.ts';
+import type { Service } from './service-parts.ts';
 
 export type Crowd = {
   scheduler: Scheduler;

@@ -52,6 +52,23 @@ async function readSchema(): Promise<string> {
 const NAMES_A_TABLE = /\b(?:from|into|update) /;
 const READ_SCHEMA = 'pragma schema_version';
 
+/** The tables, with their columns of text. */
+export const tables = tablesOf(schema);
+
+function tablesOf(statements: string): { name: string; columns: string[] }[] {
+  const database = new DatabaseSync(':memory:');
+  database.exec(statements);
+  const named = database.prepare(
+    "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name",
+  );
+  const all = named.all().map(({ name }) => {
+    const columns = database.prepare(`select name from pragma_table_info('${name}') where type = 'TEXT'`).all();
+    return { name: String(name), columns: columns.map((column) => String(column.name)) };
+  });
+  database.close();
+  return all;
+}
+
 const idle: Database[] = [];
 let made = 0;
 
@@ -66,9 +83,6 @@ function makeDatabase(): Database {
   // SQLite deletes the database when its last connection closes.
   const keeper = openLasting(name);
   keeper.database.exec(`pragma synchronous=off;${schema}`);
-  const tables = keeper.database
-    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite%'")
-    .all();
   const empty = ['begin', ...tables.map(({ name: table }) => `delete from "${table}"`), 'commit'];
   const closed: Lasting[] = [];
   const database: Database = {

@@ -1,7 +1,7 @@
 /** Checks the state of a run after its faults have stopped. */
 import { RECOVER_EVERY_MS } from '../src/actions/recovery.ts';
 import type { WatchedRows } from './kept-rows.ts';
-import { type Ledger, mailboxOf } from './ledger.ts';
+import { type Ledger, type MailKind, mailboxOf } from './ledger.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -40,23 +40,31 @@ export function checkStored(store: Store, ledger: Ledger, rows: WatchedRows): vo
   }
 }
 
-type MessageRow = { message_id: string; mailbox: string; status: string };
+type MessageRow = { kind: MailKind; message_id: string; mailbox: string; status: string };
 
 /** Checks invariant 8: each outbox row was sent at least once, unless the mail server refused it permanently. */
 export function checkMails(store: Store, ledger: Ledger): void {
   const sent = new Set(ledger.mails.map(({ messageId }) => messageId));
   // A mailbox counts as reached if the server refused its message permanently.
-  const reached = new Set(ledger.mails.map(({ address }) => mailboxOf(address)));
+  const confirmations = ledger.mails.filter(({ kind }) => kind === 'confirmation');
+  const reached = new Set(confirmations.map(({ address }) => mailboxOf(address)));
   for (const mailbox of ledger.refused.values()) reached.add(mailbox);
   const erased = new Set([...ledger.erased].map(mailboxOf));
-  for (const row of store.read<MessageRow>('select message_id, key as mailbox, status from messages') ?? []) {
+  for (const row of store.read<MessageRow>('select kind, message_id, key as mailbox, status from messages') ?? []) {
     if (row.status === 'dead' && ledger.refused.has(row.message_id)) continue;
     if (row.status !== 'sent') {
       ledger.violate(8, `the message for ${row.mailbox} is ${row.status}`);
-    } else if (!sent.has(row.message_id) && !ledger.answered.has(row.mailbox)) {
-      // Exception: after failed attempts, the subscriber no longer needed the message.
-      ledger.violate(8, `${row.message_id} was never sent`);
+    } else if (!sent.has(row.message_id)) {
+      // Exception: after failed attempts, the message was no longer needed.
+      const isObsolete = row.kind === 'confirmation' ? ledger.answered.has(row.mailbox) : ledger.erased.size > 0;
+      if (!isObsolete) ledger.violate(8, `${row.message_id} was never sent`);
     }
+  }
+  const sql = `select kind, form from messages join submissions on submissions.id = coalesce(about, key)
+    where kind in ('acknowledgement', 'contractor_notice')`;
+  for (const { kind, form } of store.read<{ kind: MailKind; form: string }>(sql) ?? []) {
+    const isOwed = kind === 'acknowledgement' ? form !== 'newsletter' : form === 'homeowner_quote';
+    if (!isOwed) ledger.violate(8, `a ${kind} about a ${form}`);
   }
   for (const { mailbox, by } of ledger.owed) {
     const isOver = erased.has(mailbox) || ledger.answered.has(mailbox);

@@ -5,7 +5,7 @@
 import type { Random } from '../chaos/random.ts';
 import type { Chances } from './chances.ts';
 import type { Place } from './places.ts';
-import type { Service } from './service.ts';
+import type { Service } from './service-parts.ts';
 
 /** The parts of a run that the faults can change. */
 export type World = {

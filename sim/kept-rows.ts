@@ -2,10 +2,13 @@
 import type { SubmissionRow } from '../src/storage/schema.ts';
 import { parseAttempts } from '../src/submissions/attempts.ts';
 import type { Event } from '../src/upstream/upstream.ts';
+import { TESTER } from './clients.ts';
 import { markOf, seeDelivery } from './deliveries.ts';
+import type { Extras } from './extras.ts';
 import type { Ledger } from './ledger.ts';
 import { mailboxOf } from './ledger.ts';
 import { faultOfMove } from './moves.ts';
+import { watchOwed } from './owed.ts';
 import { COMMITS_WITHIN_MS, faultOfSchedule } from './schedule.ts';
 import type { Store } from './store.ts';
 import { couldWrite, isWrongFailure } from './wrong-failure.ts';
@@ -37,8 +40,9 @@ type Brief = Pick<SubmissionRow, 'id' | 'status' | 'attempt_number'>;
 export function watchRows(
   store: Store,
   ledger: Ledger,
-  { embedded, time }: { embedded: boolean; time: () => number },
+  { embedded, extras, time }: { embedded: boolean; extras: Extras; time: () => number },
 ): WatchedRows {
+  const seeMessages = watchOwed(store, ledger, extras);
   const { medium } = store;
   const rows = new Map<string, Watched>();
   const gone = new Set<string>();
@@ -73,6 +77,7 @@ export function watchRows(
 
   function seeNew(row: Watched): void {
     const { id, status, origin } = row;
+    if (row.client === TESTER) ledger.violate(14, `${id} of a sandbox client is stored`);
     ledger.note(() => `${medium.writer?.name} keeps ${id} of ${row.mark} as ${status}`);
     // After a commit with an unknown outcome, the same process may insert an erased submission again, as if it were
     // new.
@@ -184,6 +189,7 @@ export function watchRows(
         rows.set(id, after);
         if (before === undefined) seeNew(after);
         else seeChange(before, after);
+        seeMessages(before, after);
       }
       if (present.length < rows.size) seeGone(present);
       return isChanged;

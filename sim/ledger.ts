@@ -1,4 +1,5 @@
 /** Stores everything that was observed in one run, and its trace. */
+import type { Message } from '../src/mail/mail.ts';
 import type { Outcome } from '../src/upstream/upstream.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -27,14 +28,31 @@ type Sender = {
   hinderedAt(): number;
 };
 
+export type MailKind = 'confirmation' | 'acknowledgement' | 'contractor_notice' | 'sign_in';
+
 export type Mail = {
   messageId: string;
   address: string;
+  kind: MailKind;
+  message: Message;
   at: number;
   sender: Sender;
   /** Time for which the sender had been stopped before, in milliseconds. */
   stoppedMs: number;
   excused: boolean;
+};
+
+/** A connection of a host, as the host sees it. */
+export type Family = {
+  name: string;
+  client: string;
+  code: string;
+  /** Number of answers with tokens, by code or refresh token. */
+  used: Map<string, number>;
+  refresh: string[];
+  access: string[];
+  /** True once an answer shows that the connection has ended. */
+  isEnded: boolean;
 };
 
 /** A request to execute, and its answer. `receiptOf` is the id of the execution in the returned receipt. */
@@ -116,6 +134,13 @@ export type Ledger = {
   stepped: boolean;
   /** Erased addresses. No message is owed to them. */
   erased: Set<string>;
+  /** True if everything about the person of `leaving.ts` was erased. */
+  hasLeft: boolean;
+  /** E-mails and printed names of the sign-in links that somebody clicked. `signIns` counts their successes. */
+  linksUsed: Set<string>;
+  signIns: Map<string, number>;
+  /** Connections with OAuth. */
+  families: Family[];
   /** Number of times that each fault struck. */
   faults: Map<string, number>;
   /** Number of times that each answer was given. */
@@ -158,6 +183,10 @@ export function openLedger(scheduler: Scheduler, traced: boolean): Ledger {
     answered: new Set(),
     stepped: false,
     erased: new Set(),
+    hasLeft: false,
+    linksUsed: new Set(),
+    signIns: new Map(),
+    families: [],
     faults: new Map(),
     answers: new Map(),
     violations: [],

@@ -3,11 +3,14 @@
  * also accept a message but lose the answer.
  */
 import type { Random } from '../chaos/random.ts';
-import type { Mailer, SendResult } from '../src/mail/mail.ts';
+import type { Mailer, Message, SendResult } from '../src/mail/mail.ts';
 import type { Chances } from './chances.ts';
-import { type Ledger, type Mail, mailboxOf } from './ledger.ts';
+import { tokenIn } from './console.ts';
+import { type Ledger, type Mail, type MailKind, mailboxOf } from './ledger.ts';
+import { CONTRACTOR, OPERATOR } from './messages.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { SignInLink } from './working.ts';
 
 export type MailWorld = {
   scheduler: Scheduler;
@@ -23,6 +26,8 @@ export type MailWorld = {
   attempts: number[];
   /** Returns true if the row of a message can be read now and is marked as sent. */
   isMarked(messageId: string): boolean;
+  /** Called with each sign-in link that arrives. */
+  onLink(link: SignInLink): void;
 };
 
 /** Longest time that the server takes for a message, in milliseconds. */
@@ -47,8 +52,9 @@ export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess)
   const { scheduler, ledger, random, chances } = world;
   return {
     close: async () => {},
-    send: ({ address, messageId }) =>
+    send: (message) =>
       new Promise<SendResult>((resolve) => {
+        const { address, messageId } = message;
         const steps = world.faults && chances.clockSteps > 0 && random.chance(0.3);
         const trouble = steps ? 'is slow' : drawTrouble(world);
         if (trouble !== undefined) ledger.fault(`mail server ${trouble}`);
@@ -71,6 +77,8 @@ export function openSimulatedMailer(world: MailWorld, process: SimulatedProcess)
           const mail: Mail = {
             messageId,
             address,
+            kind: kindOf(message),
+            message,
             at: scheduler.time(),
             sender: process,
             stoppedMs: process.stoppedMs(),
@@ -106,14 +114,29 @@ function countAttempt({ scheduler, ledger, attempts, perMinute }: MailWorld): vo
   ledger.violate(8, `${lately} attempts in a minute that allows ${perMinute}`);
 }
 
+function kindOf({ address, headers }: Message): MailKind {
+  if (address === CONTRACTOR) return 'contractor_notice';
+  if (address === OPERATOR) return 'sign_in';
+  return headers !== undefined && 'List-Unsubscribe' in headers ? 'confirmation' : 'acknowledgement';
+}
+
 /**
- * Checks invariant 8: a message is sent twice only if it was in flight at a crash. A mailbox gets one message a day.
+ * Checks invariant 8: a message is sent twice only if it was in flight at a crash. A mailbox gets one message of a kind
+ * a day.
  */
-function take({ ledger }: MailWorld, mail: Mail): void {
-  ledger.note(() => `the mail server takes ${mail.messageId} for ${mail.address}`);
+function take({ ledger, onLink }: MailWorld, mail: Mail): void {
+  const { kind, message } = mail;
+  ledger.note(() => `the mail server takes ${mail.messageId}, a ${kind} for ${mail.address}`);
   const mailbox = mailboxOf(mail.address);
-  // Only `/api/subscribe` causes messages (reference §9).
-  if (!mailbox.startsWith('reader')) ledger.violate(8, `${mailbox} has not subscribed`);
+  // Only `/api/subscribe` causes messages to subscribers (reference §9).
+  if (kind === 'confirmation' && !/^(reader|leaver)/.test(mailbox)) ledger.violate(8, `${mailbox} has not subscribed`);
+  if (kind === 'acknowledgement' && mailbox.startsWith('reader')) {
+    ledger.violate(8, `${mailbox} got an acknowledgement of a subscription`);
+  }
+  if ([mail.address, message.replyTo ?? ''].some((address) => address.endsWith('@example.com'))) {
+    ledger.violate(14, `a sandbox client caused a mail to ${mail.address}`);
+  }
+  if (kind === 'sign_in') onLink({ source: mail.messageId, token: tokenIn(message.text) });
   for (const earlier of ledger.mails) {
     const isSame = earlier.messageId === mail.messageId;
     const stopped = earlier.sender.stoppedMs() - earlier.stoppedMs;
@@ -121,8 +144,9 @@ function take({ ledger }: MailWorld, mail: Mail): void {
     if (isSame && !isExcused) {
       ledger.violate(8, `${mail.messageId} came twice, and nothing had crashed`);
     }
-    const isCapped = mailboxOf(earlier.address) === mailbox && mail.at - earlier.at < DAY_MS;
-    if (!isSame && isCapped && !ledger.stepped && ledger.erased.size === 0) {
+    const isOfDay = earlier.kind === kind && mailboxOf(earlier.address) === mailbox && mail.at - earlier.at < DAY_MS;
+    const isCapped = kind === 'confirmation' || kind === 'acknowledgement';
+    if (!isSame && isOfDay && isCapped && !ledger.stepped && ledger.erased.size === 0) {
       ledger.violate(8, `${mailbox} had two messages in a day`);
     }
   }

@@ -4,7 +4,7 @@ import type { Called, Crowd } from './asking.ts';
 import type { Ledger } from './ledger.ts';
 import type { Place } from './places.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Service } from './service.ts';
+import type { Service } from './service-parts.ts';
 
 type Network = {
   scheduler: Scheduler;

@@ -1,7 +1,5 @@
 /** Acts as the operator: resends submissions, dismisses them and erases a person, as the commands do. */
-import { eraseOutboxOf } from '../src/mail/erasure.ts';
-import { eraseSubscriberOf } from '../src/newsletter/subscriber-queries.ts';
-import { eraseSubmissionsOf } from '../src/submissions/erasure.ts';
+import { erasePerson } from '../src/confirmations/person.ts';
 import { dismiss, requestResend } from '../src/submissions/operator-changes.ts';
 import type { Crowd } from './asking.ts';
 import type { WatchedRows } from './kept-rows.ts';
@@ -40,13 +38,10 @@ export async function eraseSomebody({ ledger, random, call }: Crowd): Promise<vo
   ledger.erased.add(email);
   await call(
     `erasure of ${email}`,
-    ({ storage }) =>
-      storage.write(async (tx) => {
-        await eraseSubscriberOf(tx, email);
-        await eraseSubmissionsOf(tx, email);
-        await eraseOutboxOf(tx, email);
-        return { kind: 'erased' as const };
-      }),
+    async ({ storage, process }) => {
+      await storage.write((tx) => erasePerson(tx, email, process.clock.now()));
+      return { kind: 'erased' as const };
+    },
     5_000,
   );
 }

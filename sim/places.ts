@@ -1,6 +1,6 @@
 /** The places at which processes run. */
 import { type Machine, startMachine } from './machine.ts';
-import type { Service } from './service.ts';
+import type { Service } from './service-parts.ts';
 import type { StoreKind } from './store.ts';
 
 /** A place for one process at a time. `service` is undefined while no process runs. */

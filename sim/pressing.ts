@@ -37,7 +37,7 @@ export async function confirmByPage(crowd: Crowd, number: number): Promise<void>
 
 type Pending = { id: string; secret: string };
 
-async function askUntilAnswered(
+export async function askUntilAnswered(
   crowd: Crowd,
   client: string,
   key: string,

@@ -2,6 +2,8 @@
 import type { Receipt } from '../src/actions/executions.ts';
 import { faultOfFormAnswer } from './answers.ts';
 import { TESTER } from './clients.ts';
+import { watchConnections } from './connection-rows.ts';
+import type { Extras } from './extras.ts';
 import { type WatchedRows, watchRows } from './kept-rows.ts';
 import type { Key, Ledger } from './ledger.ts';
 import { faultOfAnswer, NEVER_SENT, type Recorded } from './order.ts';
@@ -35,13 +37,14 @@ export type Watch = {
 export function watch(
   store: Store,
   ledger: Ledger,
-  course: { embedded: boolean; redelivery: boolean; time: () => number },
+  course: { embedded: boolean; redelivery: boolean; extras: Extras; time: () => number },
 ): Watch {
-  const { embedded, redelivery, time } = course;
+  const { embedded, redelivery, extras, time } = course;
   const executions = new Map<string, Recorded>();
   const { medium } = store;
-  const rows = watchRows(store, ledger, { embedded, time });
+  const rows = watchRows(store, ledger, { embedded, extras, time });
   const checkSubscribers = watchSubscribers(store, ledger, { embedded });
+  const checkHosts = extras.hosts > 0 ? watchConnections(store, ledger) : () => {};
   let retention = false;
 
   function seeClaim(id: string): void {
@@ -148,6 +151,7 @@ export function watch(
         const isChanged = seeExecutions(present);
         if (rows.refresh() || isChanged) seeAgreement();
         checkSubscribers();
+        checkHosts();
       }
       confirmed.forEach(seeConfirmed);
       confirmed.clear();

@@ -9,32 +9,29 @@ import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
 import { conclude } from './afterwards.ts';
 import type { Crowd } from './asking.ts';
 import { drawChances } from './chances.ts';
+import { enterPeople, type Join, LARGE_BUDGET, SMALL_BUDGET } from './entering.ts';
+import { drawExtras } from './extras.ts';
 import { faultsOf, type World } from './faults.ts';
 import { openFence } from './fence.ts';
 import { countedIds } from './ids.ts';
+import { checkFiles } from './leaving.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { type MailWorld, openSimulatedMailer } from './mail.ts';
-import { crossKeys } from './mistakes.ts';
 import { openNetwork } from './network.ts';
 import { dismissOne, eraseSomebody, resendSome } from './operator.ts';
-import { useAgent } from './people.ts';
 import { type Place, placesOf } from './places.ts';
-import { confirmByPage } from './pressing.ts';
 import { startProcess } from './process.ts';
 import { watch } from './promises.ts';
 import { openReceiptReading } from './receipts.ts';
 import { openScheduler } from './scheduler.ts';
 import { openService } from './service.ts';
 import { openStore, type StoreKind } from './store.ts';
-import { drawTests, SANDBOX_LEASE_MS, testInSandbox } from './testing.ts';
+import { drawTests, SANDBOX_LEASE_MS } from './testing.ts';
 import { noting, openSimulatedUpstream, type UpstreamWorld } from './upstream.ts';
-import { sendLead, subscribe } from './visitors.ts';
+import { useLink } from './working.ts';
 
 const UPSTREAM_TIMEOUT_MS = 1_000;
 const LEASE_MS = UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
-/** Number of messages per minute that the outbox may send, below the number that the run needs. */
-const SMALL_BUDGET = 2;
-
 /** Duration of the phase with new people and faults, in milliseconds. */
 const FAULTS_FOR_MS = 40_000;
 const LONG_FAULTS_FOR_MS = 120_000;
@@ -71,7 +68,8 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   });
   const redelivery = random.chance(0.85);
   const keepsDelivered = random.chance(0.7);
-  const watched = watch(store, ledger, { embedded, redelivery, time: scheduler.time });
+  const extras = drawExtras(random.fork('extras'), { mails });
+  const watched = watch(store, ledger, { embedded, redelivery, extras, time: scheduler.time });
   ledger.note(() => `store: ${kind}, destination: ${embedded ? 'embedded' : 'HTTP'}`);
 
   const newId = countedIds();
@@ -95,8 +93,9 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     random: random.fork('mail'),
     underWay: 0,
     attempts: [],
-    perMinute: random.pick([SMALL_BUDGET, 1_000]),
+    perMinute: random.pick([SMALL_BUDGET, LARGE_BUDGET]),
     isMarked: watched.isMarked,
+    onLink: () => {},
   };
   const tests = drawTests(random.fork('tester'));
   const jitter = random.fork('jitter');
@@ -126,7 +125,10 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       mailPerMinute: mailWorld.perMinute,
       redelivery,
       hasTester: tests.chosen,
-      keepsDelivered,
+      // A notice contains the content of the submission.
+      keepsDelivered: keepsDelivered || extras.tellsContractor,
+      extras,
+      ledger,
       randomInt: (limit) => jitter.whole(0, limit - 1),
       randomSecret: secrets.bytes,
       onUnstored: (id) => ledger.unstored.add(id),
@@ -150,26 +152,24 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
     receipts: openReceiptReading(receipts, openNetwork({ scheduler, ledger, random: receipts, places, onError })),
   };
 
+  const office = { crowd: { ...crowd, random: extras.random }, store, rows: watched.rows };
   const people = new Set<Promise<void>>();
-  const join = (entered: Promise<void>) => {
-    people.add(entered);
-    entered.finally(() => people.delete(entered));
+  const join: Join = (person) => {
+    people.add(person);
+    person.finally(() => people.delete(person));
   };
-  const enter = (person: () => Promise<void>) => {
-    const at = crowd.random.between(0, faultsForMs * 0.8);
-    join(scheduler.sleep(at).then(person));
-  };
-  for (let number = 1; number <= random.whole(2, 6); number += 1) enter(() => useAgent(crowd, number));
-  for (let number = 1; number <= random.whole(1, 4); number += 1) enter(() => sendLead(crowd, number));
-  for (const number of [1, 2, 3]) if (random.chance(0.5)) enter(() => confirmByPage(crowd, number));
-  enter(() => crossKeys(crowd));
-  for (const number of tests.numbers) join(testInSandbox({ ...crowd, random: tests.random }, number));
-  if (mails) {
-    const subscribers = random.whole(2, mailWorld.perMinute === SMALL_BUDGET ? 14 : 5);
-    for (let number = 1; number <= subscribers; number += 1) {
-      enter(() => subscribe(crowd, store, number));
-    }
-  }
+  mailWorld.onLink = (link) => join(useLink(office, link));
+  enterPeople({
+    embedded,
+    random,
+    office,
+    crowd,
+    join,
+    tests,
+    extras,
+    mailWorld: mails ? mailWorld : undefined,
+    faultsForMs,
+  });
 
   const world: World = {
     places,
@@ -211,6 +211,8 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
       places,
       people,
       mailWorld: mails ? mailWorld : undefined,
+      extras,
+      hasTester: tests.chosen,
       finalWithinMs: (tests.chosen ? SANDBOX_LEASE_MS : LEASE_MS) + RECOVER_EVERY_MS + 1_000,
       onError,
     });
@@ -234,6 +236,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   // closes.
   for (const { service } of places) service?.process.kill();
   store.close();
+  await checkFiles(ledger);
   const { violations, trace, answers } = ledger;
   const digest = digestOf([...answers, ...ledger.deliveries, ...ledger.faults, scheduler.time()]);
   return { violations, trace, faults: ledger.faults, answers, digest };

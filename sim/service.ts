@@ -2,20 +2,17 @@
 
 import { execute } from '../src/actions/execute.ts';
 import { openExecutions } from '../src/actions/executions.ts';
-import { type PreviewResult, preview } from '../src/actions/preview.ts';
-import type { ExecuteResult } from '../src/actions/preview-token.ts';
+import { preview } from '../src/actions/preview.ts';
 import { openRecovery } from '../src/actions/recovery.ts';
 import { openRetention } from '../src/actions/retention.ts';
 import { openConfirmations } from '../src/confirmations/confirmations.ts';
 import { openMailboxes } from '../src/confirmations/mailbox.ts';
 import { openPending } from '../src/confirmations/pending.ts';
 import { openSweep } from '../src/confirmations/sweep.ts';
-import { acceptLead, type FormResult } from '../src/intake/leads.ts';
+import { acceptLead } from '../src/intake/leads.ts';
 import { type SubscribeParts, subscribe } from '../src/intake/subscribe.ts';
-import type { Mailer } from '../src/mail/mail.ts';
-import { type Outbox, openOutbox } from '../src/mail/outbox.ts';
-import type { SubscriptionLinks } from '../src/newsletter/confirm-and-unsubscribe.ts';
 import { noAlerts } from '../src/notices/alerts.ts';
+import { once } from '../src/platform/lazy.ts';
 import type { Log } from '../src/platform/log.ts';
 import { noMetrics } from '../src/platform/metrics.ts';
 import { newPrivateKey } from '../src/platform/random.ts';
@@ -26,68 +23,27 @@ import { openSandboxRetention } from '../src/sandbox/retention.ts';
 import { openSandbox } from '../src/sandbox/sandbox.ts';
 import { NO_MINIMUM } from '../src/settings/confirmation-minimum.ts';
 import { parseReceiptKeys } from '../src/settings/receipt-keys.ts';
-import type { SigningKeys } from '../src/settings/signing-keys.ts';
 import { startJobs } from '../src/start/job-list.ts';
-import type { Storage } from '../src/storage/database.ts';
 import { completeExpiredAttempts } from '../src/submissions/attempts.ts';
 import { closeLeadStore, LEASE_MARGIN_MS, openLeadStore } from '../src/submissions/lead-store.ts';
 import { openRedelivery } from '../src/submissions/redelivery.ts';
-import type { Upstream } from '../src/upstream/upstream.ts';
 import { credentials } from './clients.ts';
-import { type Confirming, openConfirming } from './confirming.ts';
-import type { SimulatedProcess } from './process.ts';
+import { openConfirming } from './confirming.ts';
+import { openConnecting } from './connecting.ts';
+import { openDesk } from './console.ts';
+import { BASE_URL, openMessages } from './messages.ts';
+import type { Service, ServiceParts } from './service-parts.ts';
 import { openLinks, openSubscribing } from './subscribing.ts';
 
 export const RETENTION_DAYS = 30;
 
 /** A random key. No run depends on its bytes. */
 const RECEIPT_KEYS = { signing: parseReceiptKeys(newPrivateKey())?.signing };
-const ISSUER = 'https://simulated.example';
 
 const silent = () => {};
 
 /** Fields of a log line. A line with `submissionId` and without `err` reports a submission that could not be stored. */
 type Logged = { err?: unknown; submissionId?: string };
-
-export type Service = Confirming & {
-  process: SimulatedProcess;
-  storage: Storage;
-  outbox: Outbox | undefined;
-  /** The signing keys, which are replaced when the keys are rotated. */
-  signingKeys: SigningKeys;
-  retain(): Promise<number>;
-  /** Accepts a request. Returns undefined if the port is closed. */
-  serve<T>(ask: (service: Service) => Promise<T>): Promise<T> | undefined;
-  /** Starts the real drain, like SIGTERM. The process ends after the drain. */
-  drain(): void;
-  preview(client: string, action: string, body: object): Promise<PreviewResult>;
-  execute(client: string, action: string, key: string, body: object): Promise<ExecuteResult>;
-  readReceipt(client: string, actionId: string): ReturnType<typeof readReceipt>;
-  post(form: 'lead' | 'subscription', body: object): Promise<FormResult>;
-  /** A subscriber's own links. */
-  subscriptionLinks: SubscriptionLinks;
-};
-
-export type ServiceParts = {
-  process: SimulatedProcess;
-  storage: Storage;
-  upstream: Upstream;
-  mailer: Mailer | undefined;
-  signingKeys: SigningKeys;
-  upstreamTimeoutMs: number;
-  mailPerMinute: number;
-  /** The setting `REDELIVERY`. `keepsDelivered` is true if delivered submissions keep their content. */
-  redelivery: boolean;
-  /** True if a sandbox client takes part in the run. */
-  hasTester: boolean;
-  keepsDelivered: boolean;
-  randomInt(limit: number): number;
-  randomSecret(bytes: number): Buffer;
-  /** Called for each submission that is sent while the store is unavailable. */
-  onUnstored(id: string): void;
-  /** Receives errors of background work. */
-  onError(error: unknown): void;
-};
 
 /** Opens the modules as `src/compose.ts` does, and starts their jobs. */
 export function openService(given: ServiceParts): Service {
@@ -101,12 +57,20 @@ export function openService(given: ServiceParts): Service {
   const log = { info: silent, warn: silent, error: logged } as unknown as Log;
   const { keepsDelivered, redelivery: redelivers, randomInt } = given;
   const shared = { storage, clock, upstreamTimeoutMs, keepsDelivered };
-  const receipts = openReceipts({ storage, clock, keys: RECEIPT_KEYS, issuer: ISSUER });
+  const receipts = openReceipts({ storage, clock, keys: RECEIPT_KEYS, issuer: BASE_URL });
   const pending = openPending({ storage, clock });
   const { embedded } = upstream;
-  const executions = openExecutions({ ...shared, embedded, expirePending: pending.expire });
+  const executions = openExecutions({
+    ...shared,
+    embedded,
+    expirePending: pending.expire,
+    messages: ({ action_id: id, submission }) => messages.of({ ...submission, id, origin: 'agent' }),
+  });
   const { subscribers, render } = openSubscribing({ storage, clock, newId });
-  const outbox = mailer && openOutbox({ storage, clock, newId, mailer, render, perMinute, log });
+  const { extras, ledger } = given;
+  const mailed = { mailer, perMinute, renderConfirmation: render, extras };
+  const messages = openMessages({ storage, clock, newId, log, ...mailed });
+  const { outbox } = messages;
   const retention = openRetention({ storage, clock, log, days: RETENTION_DAYS });
   const parties = { contractor: { id: 'c-1', name: 'Painters' }, operatorName: 'Operator' };
   const submissions = openLeadStore({
@@ -116,7 +80,12 @@ export function openService(given: ServiceParts): Service {
     upstream,
     redelivery: redelivers,
     randomInt,
-    messages: outbox && ((completed) => subscribers.messageOf(completed, outbox)),
+    messages:
+      outbox &&
+      ((completed) => [
+        ...(completed.by === 'first' ? messages.of({ ...completed, origin: 'browser' }) : []),
+        ...subscribers.messageOf(completed, outbox),
+      ]),
   });
   const links = openLinks({ storage, clock, newId, log, subscribers, submissions });
   const sandbox = openSandbox({ storage, clock, randomSecret: given.randomSecret, metrics: noMetrics });
@@ -179,7 +148,15 @@ export function openService(given: ServiceParts): Service {
     metrics: noMetrics,
     alerts,
   });
+  const desk = once(() => openDesk({ storage, clock, newId, log, credentials, executions }, ledger));
+  const connecting = once(() => openConnecting({ storage, credentials, clock, newId, log }, extras.random));
   const service: Service = {
+    get desk() {
+      return desk();
+    },
+    get connecting() {
+      return connecting();
+    },
     process,
     storage,
     outbox,

@@ -6,6 +6,7 @@ import { LEASE_MARGIN_MS } from '../src/submissions/lead-store.ts';
 import { type Crowd, executeOnce } from './asking.ts';
 import { CLIENTS, TESTER } from './clients.ts';
 import { keyOf, previewUntilAnswered } from './people.ts';
+import type { Store } from './store.ts';
 
 export const SANDBOX_LEASE_MS = SANDBOX_TIMEOUT_MS + LEASE_MARGIN_MS;
 
@@ -59,5 +60,24 @@ async function mixUp(crowd: Crowd, test: string, email: string): Promise<void> {
     );
     if (answer === undefined || answer.kind === 'unavailable' || answer.kind === 'invalidPreview') continue;
     crowd.ledger.violate(14, `${client} was told ${answer.kind} for a preview of the other kind`);
+  }
+}
+
+/** Checks invariant 14: no list of the console has a test, and no message is about one. */
+export async function checkUnlisted({ ledger, call, scheduler }: Crowd, store: Store): Promise<void> {
+  const tests = store.read<{ id: string }>('select action_id id from executions where sandbox = 1') ?? [];
+  const about = store.read<{ key: string }>('select key from messages union select about from messages') ?? [];
+  for (const { key } of about) {
+    if (tests.some(({ id }) => id === key)) ledger.violate(14, `a message is about ${key} of a sandbox client`);
+  }
+  for (let times = 0; times < 5; times += 1) {
+    const answer = await call('the lists of the console', ({ desk }) => desk.lists(), 5_000);
+    if (answer?.kind === 'lists') {
+      const text = JSON.stringify(answer.rows);
+      const listed = [`"${TESTER}"`, '@example.com', ...tests.map(({ id }) => id)].find((name) => text.includes(name));
+      if (listed !== undefined) ledger.violate(14, `a list of the console has ${listed} of a sandbox client`);
+      return;
+    }
+    await scheduler.sleep(1_000);
   }
 }

@@ -47,7 +47,7 @@ async function sendUntilTired(crowd: Crowd, sent: Sent): Promise<void> {
   }
 }
 
-async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<FormResult>> {
+export async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Called<FormResult>> {
   const { ledger, scheduler, call, random } = crowd;
   const at = scheduler.time();
   const isFirst = !ledger.requestedAt.has(mark);
