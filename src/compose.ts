@@ -102,7 +102,7 @@ export async function openParts(
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });
   const storage = await openStorage(settings, clock, log);
   await signOutRemovedOperators(storage, settings.operators);
-  const reader = openReader(settings, storage, clock);
+  const reader = await openReader(settings, storage, clock, log);
   const upstream = openUpstream(settings, clock);
   const mailer = await openMailer(settings, clock);
   const operatorMail = openOperatorMail(settings, { storage, clock, newId, log, labelOf: credentials.labelOf });

@@ -41,8 +41,8 @@ export type Dialect = {
    * another index of the column, and sort.
    */
   partialOn(column: string, text: string): RawBuilder<boolean>;
-  /** Condition: the column contains the texts one after the other. */
-  contains(column: string, texts: readonly string[]): RawBuilder<boolean>;
+  /** Condition: the column matches a pattern of `like`, in which a backslash escapes a wildcard. */
+  matches(column: string, pattern: string): RawBuilder<boolean>;
   /** Expression for the body of the row's event with empty `fields`. */
   withoutFields: RawBuilder<string>;
   /** True if the database accepts one statement that contains two statements that change rows (`prepareBoth`). */

@@ -27,10 +27,11 @@ export async function openStorage({ database }: Settings, clock: Clock, log?: Lo
   return await openSqlite(database.path, clock);
 }
 
-/** Returns the reader of the console. On PostgreSQL the reader uses the pool of `storage`, and closes nothing. */
-export function openReader({ database }: Settings, storage: Storage, clock: Clock): Reader {
-  if (database.kind === 'postgres') return { ...storage, close: async () => {} };
-  return openThreadReader(storage, { path: database.path, clock });
+/** Returns the reader of the console, which connects at its first read. */
+export async function openReader({ database }: Settings, storage: Storage, clock: Clock, log: Log): Promise<Reader> {
+  if (database.kind === 'sqlite') return openThreadReader(storage, { path: database.path, clock });
+  const { openPostgresReader } = await import('./postgres/store.ts');
+  return openPostgresReader(database.url, storage, log);
 }
 
 /** Functions for whole copies of a database. `place` is the path or the address of the database. */

@@ -165,8 +165,3 @@ export async function runChange<T>(on: Kysely<Schema>, { change, second }: Chang
   if (count > 0 && second !== undefined) await on.executeQuery(second);
   return count as T;
 }
-
-/** Returns the pattern of `like` for texts one after the other. A backslash escapes a wildcard. */
-export function likePattern(texts: readonly string[]): string {
-  return `%${texts.map((text) => text.replace(/[\\%_]/g, '\\$&')).join('%')}%`;
-}

@@ -9,7 +9,8 @@ import pg from 'pg';
 import type { Log } from '../../platform/log.ts';
 import { type Storage, StorageUnavailable } from '../database.ts';
 import { FIRST_MIGRATION, migrate } from '../migrate.ts';
-import { likePattern, readAndWrite } from '../queries.ts';
+import { readAndWrite } from '../queries.ts';
+import type { Reader } from '../reader.ts';
 import type { Schema } from '../schema.ts';
 import { APPLICATION_NAME, CONNECT_TIMEOUT_MS, connect, driverAddress, QUERY_TIMEOUT_MS } from './connection.ts';
 import { vacuum } from './vacuum.ts';
@@ -46,12 +47,8 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,
       constant: (value) => sql.lit(value),
       partialOn: (column, text) => sql<boolean>`${sql.ref(column)} = ${sql.lit(text)}`,
-      // `strpos` is twice as fast, and refuses most rows. But the planner expects that it matches a third of all rows,
-      // and estimates `like` well.
-      contains: (column, texts) => {
-        const containsLast = sql<boolean>`strpos(${sql.ref(column)}, ${texts.at(-1)}) > 0`;
-        return sql<boolean>`(${containsLast} and ${sql.ref(column)} like ${likePattern(texts)})`;
-      },
+      // `strpos` is faster, but the planner would expect that `strpos` matches a third of all rows.
+      matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern}`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       firstChanged: sql<boolean>`exists (select from first)`,
@@ -67,6 +64,20 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
     },
     close: () => db.destroy(),
   };
+}
+
+/**
+ * Opens the reader of the console. Its only connection runs one query at a time, so that at most one core of the server
+ * searches, and no lead waits for a connection. A query waits for the connection as long as it may run.
+ */
+export function openPostgresReader(url: string, { kind, dialect }: Storage, log?: Log): Reader {
+  const limits = { connectionTimeoutMillis: QUERY_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS };
+  const db = connect(
+    { connectionString: driverAddress(url), ...limits, max: 1, keepAlive: true, application_name: APPLICATION_NAME },
+    log,
+  );
+  const { compile, read } = readAndWrite(db);
+  return { kind, dialect, compile, read, close: () => db.destroy() };
 }
 
 /**

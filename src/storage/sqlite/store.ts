@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../platform/clock.ts';
 import { type Change, type Dialect, type OpenTransaction, type Storage, StorageUnavailable } from '../database.ts';
 import { migrate } from '../migrate.ts';
-import { compilerOver, likePattern, transact } from '../queries.ts';
+import { compilerOver, transact } from '../queries.ts';
 import { transactInThread } from './bulk-write.ts';
 import { driverOf, kyselyOver, SqliteConnection } from './connection.ts';
 import { CHECKPOINT_PAGES, openFile, scrubLockMsOf, scrubSqlite } from './file.ts';
@@ -26,7 +26,7 @@ export function sqliteDialect(): Dialect {
     constant: (value) => sql.lit(value),
     partialOn: (column, text) => sql<boolean>`likely(${sql.ref(column)} = ${sql.lit(text)})`,
     // `like` takes 0.6 times the time of `instr`.
-    contains: (column, texts) => sql<boolean>`${sql.ref(column)} like ${likePattern(texts)} escape '\\'`,
+    matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`,
     withoutFields: sql<string>`json_set(event, '$.data.fields', json('{}'))`,
     nestsChanges: false,
     firstChanged: sql<boolean>`true`,

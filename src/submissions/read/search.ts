@@ -38,7 +38,10 @@ export function containsWord(
   row: ExpressionBuilder<Schema, 'submissions'>,
   { text: word, clients }: SearchWord,
 ): Expression<SqlBool> {
-  const contains = (...texts: string[]) => dialect.contains('search_text', texts);
+  const contains = (...texts: string[]) => {
+    const escaped = texts.map((text) => text.replace(/[\\%_]/g, '\\$&'));
+    return dialect.matches('search_text', `%${escaped.join('%')}%`);
+  };
   const digits = TELEPHONE_WORD.test(word) ? digitsOf(word) : '';
   return row.or([
     contains(word),

@@ -272,27 +272,24 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
       expect(rows.map((row) => JSON.parse(row.event))).toEqual([{ ...event, data: { id: 'e-1', fields: {} } }]);
     });
 
-    test('contains texts one after the other, character by character', async () => {
-      const { contains, constant } = storage.dialect;
-      const isMatch = async (email: string, ...texts: string[]) => {
+    test('matches a pattern character by character', async () => {
+      const { matches, constant } = storage.dialect;
+      const isMatch = async (email: string, pattern: string) => {
         const rows = await storage.read((db) =>
           db
             .selectFrom(sql<Record<never, never>>`(select ${email}::text as email)`.as('row'))
             .select('email' as never)
-            .where(contains('email', texts)),
+            .where(matches('email', pattern)),
         );
         return rows.length === 1;
       };
       for (const email of ['ada', 'x ada@b.example', 'ada\u{10FFFE}']) {
-        expect(await isMatch(email, 'ada')).toBe(true);
+        expect(await isMatch(email, '%ada%')).toBe(true);
       }
       for (const email of ['ad', 'adb', 'b', 'ad_', 'ad%a']) {
-        expect(await isMatch(email, 'ada')).toBe(false);
+        expect(await isMatch(email, '%ada%')).toBe(false);
       }
-      expect(await isMatch('ad%a', 'd%a')).toBe(true);
-      expect(await isMatch('ad+a', 'd%a')).toBe(false);
-      expect(await isMatch('a: 12 34', 'a:', '34')).toBe(true);
-      expect(await isMatch('34 a: 12', 'a:', '34')).toBe(false);
+      expect(await isMatch('ad%a', '%d\\%a')).toBe(true);
       const { sql: text } = storage.compile((db) => db.selectNoFrom(constant("it's").as('value')));
       expect(text).toContain("'it''s'");
     });
