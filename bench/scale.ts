@@ -43,13 +43,17 @@ upstream.close();
 
 async function measure(path: Path): Promise<void> {
   const ends: (() => Promise<void>)[] = [];
+  try {
+    await compareNumbers(path, ends);
+  } finally {
+    for (const end of ends) await end();
+  }
+}
+
+async function compareNumbers(path: Path, ends: (() => Promise<void>)[]): Promise<void> {
   const groups: Group[] = [];
   const requests = path.requests();
-  for (const number of NUMBERS) {
-    const { group, end } = await startGroup(path, number, requests);
-    groups.push(group);
-    ends.push(end);
-  }
+  for (const number of NUMBERS) groups.push(await startGroup(path, number, requests, ends));
   const peaks = groups.map((): Peak[] => []);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [index, group] of groups.entries()) peaks[index]?.push(await peakOf(group));
@@ -62,7 +66,6 @@ async function measure(path: Path): Promise<void> {
       waits[index]?.push(Math.max(...(await Promise.all(paced)).map(({ p99 }) => p99)));
     }
   }
-  for (const end of ends) await end();
   say(`${path.name}: p99 at ${half.toFixed(0)} requests a second`);
   for (const [index, number] of NUMBERS.entries()) {
     const own = peaks[index] ?? [];
@@ -82,17 +85,28 @@ async function emptyRedis(): Promise<void> {
   redis.destroy();
 }
 
-/** Starts instances that share a database and a Redis. The path's connections are distributed over the instances. */
-async function startGroup(path: Path, number: number, requests: Requests) {
+/**
+ * Starts instances that share a database and a Redis. The path's connections are distributed over the instances. `ends`
+ * gets what ends each part.
+ */
+async function startGroup(path: Path, number: number, requests: Requests, ends: (() => Promise<void>)[]) {
   const database = await create?.();
   const folder = makeDataFolder();
+  ends.push(async () => {
+    folder.remove();
+    await database?.remove();
+  });
   const environment = {
     ...environmentOf(folder.path, upstream.url, path.logLevel),
     DATABASE_URL: database?.url ?? '',
     REDIS_URL: REDIS,
   };
   const servers: Server[] = [];
-  while (servers.length < number) servers.push(await startServer(SERVICE, environment, '/healthz', '0-1'));
+  while (servers.length < number) {
+    const server = await startServer(SERVICE, environment, '/healthz', '0-1');
+    ends.unshift(() => server.end('SIGTERM'));
+    servers.push(server);
+  }
   const connections = Math.ceil(path.connections / number);
   const group: Group = {
     servers,
@@ -100,12 +114,7 @@ async function startGroup(path: Path, number: number, requests: Requests) {
     next: series(requests),
   };
   await Promise.all(group.targets.map((target) => saturate(target, group.next, WARM_UP_MS)));
-  const end = async () => {
-    for (const server of servers) await server.end('SIGTERM');
-    folder.remove();
-    await database?.remove();
-  };
-  return { group, end };
+  return group;
 }
 
 async function peakOf({ servers, targets, next }: Group): Promise<Peak> {
