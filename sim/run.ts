@@ -54,11 +54,7 @@ export async function simulate(seed: string, traced: boolean): Promise<Finished>
   const long = mails && kind === 'server' && random.chance(0.4);
   const faultsForMs = long ? LONG_FAULTS_FOR_MS : FAULTS_FOR_MS;
   const chances = drawChances(random.fork('chances'), { mails, long });
-  const places = placesOf(kind, random.pick([1, 2, 3]), {
-    scheduler,
-    ledger,
-    random: random.fork('machines'),
-  });
+  const places = placesOf(kind, random.pick([1, 2, 3]), { scheduler, ledger, random: random.fork('machines') });
   const [first] = places as [Place];
   const store = openStore(kind, first.machine, {
     scheduler,
