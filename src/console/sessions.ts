@@ -80,7 +80,7 @@ export function openSessions({ storage, clock, newId }: AuditParts) {
           .returning(['name', 'mailed', 'page'])
           .executeTakeFirst();
         if (link === undefined) {
-          // So no step of the clock makes the link valid again.
+          // The link is deleted, so that no step of the clock makes it valid again.
           const unused = tx.deleteFrom('operator_links').where('digest', '=', digest).where('used_at', 'is', null);
           await unused.execute();
           return { refused: 'link not good' };

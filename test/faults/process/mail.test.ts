@@ -1,6 +1,6 @@
 import PostalMime from 'postal-mime';
 import { afterEach, expect, test } from 'vitest';
-import { type MailServerOptions, startMailServer } from '../../mail/mail-server.ts';
+import { type MailServer, type MailServerOptions, startMailServer } from '../../mail/mail-server.ts';
 import { quote } from '../../support/agent.ts';
 import { beside } from '../../support/disk.ts';
 import { post } from '../../support/forms.ts';
@@ -51,7 +51,8 @@ function bringForward(service: ServiceProcess): void {
   );
 }
 
-test('outbox repeats a message with the same Message-ID if the process is killed when the server answers 250', async (context) => {
+/** Starts a mail server that kills a service right before it answers 250 to its next message. */
+async function killingServer() {
   let killed: ServiceProcess | undefined;
   const server = await mailServer({
     data: () => {
@@ -60,16 +61,27 @@ test('outbox repeats a message with the same Message-ID if the process is killed
       return undefined;
     },
   });
+  const killNext = (service: ServiceProcess) => {
+    killed = service;
+  };
+  return { server, killNext };
+}
+
+async function messageIdsOf({ received }: Pick<MailServer, 'received'>): Promise<Set<string | undefined>> {
+  return new Set(await Promise.all(received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId)));
+}
+
+test('outbox repeats a message with the same Message-ID if the process is killed when the server answers 250', async (context) => {
+  const { server, killNext } = await killingServer();
   const { service } = await start(server.url);
-  killed = service;
+  killNext(service);
   await subscribe(service, 'jane@subscriber.example').catch(() => {});
   expect((await service.exited).signal).toBe('SIGKILL');
   injected(context, 'SMTP: 250, then kill -9');
   const { service: restarted } = await start(server.url, service.dataDir);
   bringForward(restarted);
   await until(() => server.received.length === 2);
-  const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
-  expect(new Set(await Promise.all(ids)).size).toBe(1);
+  expect((await messageIdsOf(server)).size).toBe(1);
   const marked = () => beside(restarted, (database) => database.prepare('select status from messages').all());
   await until(() => marked()[0]?.status === 'sent');
 });
@@ -80,19 +92,12 @@ test.for([
 ])(
   'the $what comes twice with one Message-ID, and the lead is forwarded once, if the process is killed at the 250',
   async ({ what, to, on }, context) => {
-    let killed: ServiceProcess | undefined;
-    const server = await mailServer({
-      data: () => {
-        killed?.kill('SIGKILL');
-        killed = undefined;
-        return undefined;
-      },
-    });
+    const { server, killNext } = await killingServer();
     const upstream = await startUpstream();
     closers.push(upstream.close);
     const environment = { UPSTREAM_URL: upstream.url, ...on };
     const { service } = await start(server.url, undefined, environment);
-    killed = service;
+    killNext(service);
     const form = { form: 'homeowner_quote', ...quote };
     expect((await post(service, '/api/leads', 'json', form)).status).toBe(200);
     expect((await service.exited).signal).toBe('SIGKILL');
@@ -103,8 +108,7 @@ test.for([
     await until(() => rows()[0]?.status === 'sent');
     expect(rows()).toEqual([{ status: 'sent', attempts: 2 }]);
     expect(server.received.map((each) => each.to)).toEqual([[to], [to]]);
-    const ids = server.received.map(async ({ raw }) => (await PostalMime.parse(raw)).messageId);
-    expect(new Set(await Promise.all(ids)).size).toBe(1);
+    expect((await messageIdsOf(server)).size).toBe(1);
     expect(upstream.delivered).toHaveLength(1);
     const leads = beside(restarted, (database) => database.prepare('select status from submissions').all());
     expect(leads).toEqual([{ status: 'delivered' }]);
