@@ -15,12 +15,14 @@ const rehearsals = [
   'test/commands/backup.test.ts',
   'test/confirmations/races.test.ts',
   'test/checkers/*.test.ts',
-  'test/lighthouse/*.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
   'test/newsletter/slow/*.test.ts',
   'test/sim/**/*.test.ts',
 ];
+
+/** Rehearsals that measure how fast a page loads. */
+const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
 
 /** Tests of `npm run processes`. They start a process for each answer, or wait for an unavailable store. */
 const processes = [
@@ -71,7 +73,7 @@ export default defineConfig({
           ...together,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...processes, ...rehearsals, ...faults, ...attacks],
+          exclude: [...configDefaults.exclude, ...processes, ...rehearsals, ...rehearsalsTimed, ...faults, ...attacks],
         },
       },
       {
@@ -94,6 +96,7 @@ export default defineConfig({
       // These run after the others, because a busy machine would change their results.
       { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
       { test: { ...alone, name: 'rehearsals', include: rehearsals } },
+      { test: { ...alone, name: 'rehearsals-timed', include: rehearsalsTimed, sequence: { groupOrder: 1 } } },
       // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],

@@ -36,7 +36,8 @@ afterAll(async () => {
   await service?.end();
 });
 
-async function audit(path: string, options: readonly string[] = []): Promise<Report> {
+/** Returns the report, or what Lighthouse said if the browser gave it no usable trace. Throws at another failure. */
+async function audit(path: string, options: readonly string[] = []): Promise<Report | string> {
   const flags = '--headless=new --no-sandbox --disable-gpu --enable-features=WebMCP';
   const fixed = ['--output=json', '--quiet', '--no-enable-error-reporting', `--chrome-flags=${flags}`];
   const child = spawn(process.execPath, [program, service.url + path, ...fixed, ...options], {
@@ -48,6 +49,7 @@ async function audit(path: string, options: readonly string[] = []): Promise<Rep
     },
   });
   const { status, stdout, stderr } = await ranToTheEnd(child);
+  if (status !== 0 && stderr.includes('Please run Lighthouse again')) return stderr;
   expect([status, stderr]).toEqual([0, expect.anything()]);
   return JSON.parse(stdout);
 }
@@ -56,13 +58,17 @@ async function audit(path: string, options: readonly string[] = []): Promise<Rep
 const scoresOf = ({ categories }: Report) =>
   Object.fromEntries(Object.entries(categories).map(([name, { score }]) => [name, Math.round(score * 100)]));
 
-/** Returns the report with the best performance of up to three, because other work of the machine only lowers it. */
+/** Returns the first of up to three reports whose performance suffices, because other work only lowers it. */
 async function bestAudit(path: string, options: readonly string[]): Promise<Report> {
-  let report = await audit(path, options);
-  for (let again = 0; again < 2 && (scoresOf(report).performance ?? 0) < BUDGET; again += 1) {
-    report = await audit(path, options);
+  const seen: (Report | string)[] = [];
+  while (seen.length < 3) {
+    const report = await audit(path, options);
+    if (typeof report === 'object' && (scoresOf(report).performance ?? 100) >= BUDGET) return report;
+    seen.push(report);
   }
-  return report;
+  const last = seen.findLast((report) => typeof report === 'object');
+  if (last === undefined) throw new Error(`Lighthouse has no report: ${seen}`);
+  return last;
 }
 
 /** Returns the audits of the category for agents that found something. */
@@ -92,7 +98,7 @@ test.each(every)('%s reaches the budget in each category, and completes the one 
 });
 
 test('robots.txt has no fault except the line Agentmap, which Lighthouse does not know', async () => {
-  const { audits } = await audit('/', ['--only-audits=robots-txt']);
+  const { audits } = await bestAudit('/', ['--only-audits=robots-txt']);
   const lines = audits['robots-txt']?.details?.items?.map(({ line }) => line);
   expect(lines).toEqual([`Agentmap: ${service.url}/.well-known/ard.json`]);
 });
