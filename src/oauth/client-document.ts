@@ -4,7 +4,6 @@
  */
 import type { LookupFunction } from 'node:net';
 import * as v from '@badrap/valita';
-import { Agent, fetch } from 'undici';
 import { isName } from '../forms/names.ts';
 import { parseJsonObject } from '../http/request.ts';
 import { readBody } from '../http/response.ts';
@@ -69,6 +68,7 @@ export function openClientDocuments(parts: DocumentParts): ReadDocument {
 
 /** Reads a document over a connection of its own, which goes to the address that the lookup has checked. */
 async function readWithin({ clock, lookup }: DocumentParts, address: string) {
+  const { Agent, fetch } = await import('undici');
   const agent = new Agent({ allowH2: false, connect: { lookup, timeout: TIMEOUT_MS } });
   const abort = new AbortController();
   const cancel = clock.after(TIMEOUT_MS, () => abort.abort());
