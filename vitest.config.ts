@@ -3,6 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Tests of `npm run attacks`: floods, statistics over thousands of answers, smuggling through proxies. */
 const attacks = ['test/attacks/slow/*.test.ts'];
 
+/** Attack tests that measure the time of an answer. */
+const attacksTimed = ['test/attacks/slow/{*-timing,patterns}.test.ts'];
+
 /** Tests of `npm run faults`: crashes, failing disks, wrong clocks and lost answers under the real process. */
 const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 
@@ -84,7 +87,16 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...rehearsals],
         },
       },
-      { test: { ...alone, name: 'attacks', include: attacks, hookTimeout: 30_000 } },
+      {
+        test: {
+          ...waiting,
+          name: 'attacks',
+          include: attacks,
+          exclude: [...configDefaults.exclude, ...attacksTimed],
+        },
+      },
+      // The tests of a group with a higher number run after the others, because a busy machine would change their results.
+      { test: { ...alone, name: 'attacks-timed', include: attacksTimed, sequence: { groupOrder: 1 } } },
       {
         test: {
           ...waiting,
@@ -93,9 +105,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...timed],
         },
       },
-      // These run after the others, because a busy machine would change their results.
       { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
-      { test: { ...alone, name: 'rehearsals', include: rehearsals } },
+      { test: { ...waiting, name: 'rehearsals', include: rehearsals } },
       { test: { ...alone, name: 'rehearsals-timed', include: rehearsalsTimed, sequence: { groupOrder: 1 } } },
       // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },

@@ -42,7 +42,8 @@ export function containsWord(
     const escaped = texts.map((text) => text.replace(/[\\%_]/g, '\\$&'));
     return dialect.matches('search_text', `%${escaped.join('%')}%`);
   };
-  const digits = TELEPHONE_WORD.test(word) ? digitsOf(word) : '';
+  // The digits of a number are part of the text, so that the first condition finds a word of digits there.
+  const digits = TELEPHONE_WORD.test(word) && /\D/.test(word) ? digitsOf(word) : '';
   return row.or([
     contains(word),
     ...(digits.length < 3 ? [] : [contains(BEFORE_DIGITS, digits)]),
