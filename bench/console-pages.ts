@@ -27,6 +27,8 @@ import { startUpstream } from './upstream.ts';
 
 const [rows = '1000000', url] = process.argv.slice(2);
 const LOADS = 7;
+/** Pause between small requests. */
+const SMALL_PAUSE_MS = 5;
 const LEADS_PER_SECOND = 50;
 const LEADS_MS = 6_000;
 const ROUNDS = 7;
@@ -176,10 +178,13 @@ function get(port: number, path: string, cookie: string) {
   return ask({ port, connections: 1, status: 200 }, head);
 }
 
-/** Sends small requests until `isOver` returns true. Returns the longest time of an answer, in milliseconds. */
+/**
+ * Sends small requests until `isOver` returns true. Returns the longest time of an answer, in milliseconds. The pause
+ * leaves the cores to the page, the service and the database.
+ */
 async function worstWait(port: number, isOver: () => boolean): Promise<number> {
   let worst = 0;
-  while (!isOver()) {
+  for (; !isOver(); await sleep(SMALL_PAUSE_MS)) {
     const began = performance.now();
     await get(port, '/healthz', '');
     worst = Math.max(worst, performance.now() - began);
