@@ -1,4 +1,5 @@
 /** The list of leads (reference §12.7, §12.14). */
+import { valuesOf } from '../forms/catalog.ts';
 import { routes } from '../routes.ts';
 import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
 import {
@@ -94,14 +95,14 @@ function chipsOf(
 export function rowOf(parts: ConsoleParts, { times, now }: PageRequest, item: StoredSubmission, query = '') {
   const { event, receivedAt, status, progress } = item;
   const { data } = event;
-  const { name, email, company, company_size, postal_code, project_type, timeline, subject, message } = data.fields;
-  const facts = [postal_code, project_type, timeline, company, company_size, subject];
+  const { name, email } = data.fields;
+  const [message] = valuesOf(data.form, data.fields, ['text']);
   return {
     id: data.id,
     href: pathOfPage('operatorLead', { id: data.id }) + query,
     title: name ?? email ?? titleCase(data.form),
     form: titleCase(data.form),
-    facts: facts.filter((fact) => fact !== undefined),
+    facts: valuesOf(data.form, data.fields, ['code', 'choice', 'line']),
     snippet: message && [...message.slice(0, 2 * SNIPPET)].slice(0, SNIPPET).join(''),
     agent: data.client === null ? undefined : agentLabel(parts, data.client),
     progress: progress === 'new' ? undefined : { value: progress, label: progressWords[progress] },

@@ -179,6 +179,16 @@ export function findForm(wanted: string): Form | undefined {
   return Object.hasOwn(forms, wanted) ? forms[wanted as FormName] : undefined;
 }
 
+/** Returns the values of a form's fields of these kinds, in the order of the form. The name is not among them. */
+export function valuesOf(
+  wanted: string,
+  values: Readonly<Record<string, string | undefined>>,
+  kinds: readonly FieldKind[],
+): string[] {
+  const fields = findForm(wanted)?.fields.filter(({ name, kind }) => name !== 'name' && kinds.includes(kind)) ?? [];
+  return fields.map(({ name }) => values[name]).filter((value) => value !== undefined);
+}
+
 /** The field that people never see (reference §4.3). If it is filled, the service answers success and sends nothing. */
 export const HONEYPOT = 'bot-field';
 

@@ -1,7 +1,9 @@
 /** Formats submissions as text for people: a table, and a page. */
+import { valuesOf } from '../../forms/catalog.ts';
 import { isMixedScript } from '../../submissions/homograph.ts';
 import type { StoredSubmission } from '../../submissions/read/list.ts';
 import { shortReference } from '../../submissions/submission.ts';
+import type { Event } from '../../upstream/upstream.ts';
 import { printable } from '../printable.ts';
 import { tableOf } from '../terminal.ts';
 
@@ -23,10 +25,7 @@ export function inboxTable(items: readonly StoredSubmission[]): string[] {
     data.client ?? data.origin,
   ]);
   const [head = '', ...lines] = tableOf([['RECEIVED', 'ID', 'STATUS', 'FORM', 'FROM'], ...rows]);
-  const pairs = items.flatMap(({ event }, index) => [
-    lines[index] ?? '',
-    `  ${summaryOf(event.data.fields)}`.trimEnd(),
-  ]);
+  const pairs = items.flatMap(({ event }, index) => [lines[index] ?? '', `  ${summaryOf(event)}`.trimEnd()]);
   return [head, ...pairs].map((line) => clip(line, COLUMNS));
 }
 
@@ -38,10 +37,12 @@ function distinctLength(ids: readonly string[]): number {
   return length;
 }
 
-function summaryOf(fields: Readonly<Record<string, string | undefined>>): string {
-  const { name, email = '', postal_code, phone, company, subject, message } = fields;
+function summaryOf({ data: { form, fields } }: Event): string {
+  const { name, email = '' } = fields;
   const warning = isMixedScript(email) ? ' (mixed scripts)' : '';
-  const rest = [postal_code, phone, company, subject, message].map(onOneLine);
+  const rest = [...valuesOf(form, fields, ['code', 'line', 'phone']), ...valuesOf(form, fields, ['text'])].map(
+    onOneLine,
+  );
   const person = [clip(onOneLine(name), NAME_CHARACTERS), clip(onOneLine(email), EMAIL_CHARACTERS) + warning];
   return [...person, ...rest].filter((part) => part !== '').join(', ');
 }
