@@ -49,11 +49,11 @@ const common = {
   expect: { poll: { timeout: 10_000 } },
 };
 
-/** Runs one file after another, for tests that measure time or load the machine. */
-const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000 };
+/** Runs one file after another, and after all other tests, because a busy machine would change their results. */
+const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000, sequence: { groupOrder: 2 } };
 
 /** Runs two files at a time, for tests that mostly wait: for leases, schedules, restarts and browsers. */
-const waiting = { ...alone, maxWorkers: 2 };
+const waiting = { ...alone, maxWorkers: 2, sequence: { groupOrder: 1 } };
 
 /** Runs files in parallel. Each worker loads the service once for all its files, which saves a quarter of the time. */
 const together = {
@@ -67,7 +67,10 @@ const together = {
   maxWorkers: 4,
 };
 
-/** One project for each command of `package.json`. `npm test` runs `unit`. */
+/**
+ * One project for each command of `package.json`. `npm test` runs `unit`. `npx vitest run PATH` runs the files of a path,
+ * whatever their project.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -95,8 +98,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...attacksTimed],
         },
       },
-      // The tests of a group with a higher number run after the others, because a busy machine would change their results.
-      { test: { ...alone, name: 'attacks-timed', include: attacksTimed, sequence: { groupOrder: 1 } } },
+      { test: { ...alone, name: 'attacks-timed', include: attacksTimed } },
       {
         test: {
           ...waiting,
@@ -105,9 +107,9 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...timed],
         },
       },
-      { test: { ...alone, name: 'faults-timed', include: timed, sequence: { groupOrder: 1 } } },
+      { test: { ...alone, name: 'faults-timed', include: timed } },
       { test: { ...waiting, name: 'rehearsals', include: rehearsals } },
-      { test: { ...alone, name: 'rehearsals-timed', include: rehearsalsTimed, sequence: { groupOrder: 1 } } },
+      { test: { ...alone, name: 'rehearsals-timed', include: rehearsalsTimed } },
       // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],
