@@ -6,6 +6,7 @@ import { parseCursor, writeCursor } from '../submissions/read/list.ts';
 import { parseSearch } from '../submissions/read/search.ts';
 import type { PageRequest } from './page.ts';
 
+/** Rows of a page. With more rows than `MAXIMUM_IDS` (`work.ts`), a change of all of them would be refused. */
 export const PAGE_ROWS = 50;
 /** A time as the store spells it. */
 export const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{12}Z$/;

@@ -1,8 +1,9 @@
 /**
- * The interface of a console page: a function from a request to an answer. To add a page, add such a function, an entry
- * in the table of `console.ts`, a template in `templates/`, and a route of the group `console` in `src/routes.ts`.
- * `console.ts` checks session, method, origin and age of the sign-in before it calls the function. Templates escape
- * every value.
+ * The interface of a console page: a function from a request to an answer. To add a page, add such a function, its entry
+ * in the table of `console.ts`, and a template in `templates/`. The page also needs a route of the group `console` in
+ * `src/routes.ts`, a link in `navigation` (`templates.ts`) and an action in `audit.ts`. Reference §12.5 lists the routes,
+ * and §12.12 the actions. `console.ts` checks session, method, origin and age of the sign-in before it calls the
+ * function. Templates escape every value.
  *
  *     export async function agentsPage({ storage }: ConsoleParts, { record }: PageRequest): Promise<Answer> {
  *       const clients = await agentsOf(storage);

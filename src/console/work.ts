@@ -12,6 +12,7 @@ import { ID } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest } from './page.ts';
 import { setResult } from './sessions.ts';
 
+/** Number of leads that one click changes. Their ids must fit into `FORM_BODY_BYTES` (`routes.ts`). */
 const MAXIMUM_IDS = 100;
 
 /** The note has the rules of the field `message`. */

@@ -1,6 +1,12 @@
 /**
  * The kinds of alert with their texts: what happened, whether anything is lost, and what to do. The texts contain no
- * personal data (reference §11.6). To add an alert, add an entry and call `alerts.raise` where the fault is found.
+ * personal data (reference §11.6).
+ *
+ * To add an alert, add an entry here and its row in reference §11.6. An event calls `alerts.raise` once. A state that
+ * lasts also needs `alerts.resolve` at its end, because each `raise` counts as a further fault and is mailed each hour.
+ * If a job finds the state, remember in the row of `mail_hours` what was reported, as `checkExpiring` does. Otherwise
+ * each instance reports it. Two other places can show the same state: `deploy/alerts.yaml`, from a metric of
+ * `src/platform/metrics.ts`, and the console, from `src/console/warnings.ts`. `docs/operations.md` describes both.
  */
 import { routes } from '../routes.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Every environment variable (reference §20.3). A new setting is one entry here, and its description in `.env.example`.
- * `npm run settings`, the type `Settings` and the reading derive from the entry.
+ * Every environment variable. A new setting is one entry here, its description in `.env.example` and its row in
+ * reference §20.3. `npm run settings`, the type `Settings` and the reading derive from the entry.
  */
 import { join, resolve } from 'node:path';
 import type * as v from '@badrap/valita';
