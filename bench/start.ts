@@ -1,6 +1,6 @@
 /**
- * Measures memory and the time from the spawn to the first answer. Starts of the service alternate with starts of the
- * smallest server.
+ * Measures memory and the time from the spawn to the first answer, with the embedded inbox, which is the default of
+ * `npm start`. Starts of the service alternate with starts of the smallest server.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +31,7 @@ const SETTLE_MS = 3_000;
 /** Measures `rounds` starts. A process counts as idle after `idleMs` without requests. */
 export async function measureStart(rounds: number, idleMs: number): Promise<Start> {
   const folder = makeDataFolder();
-  const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
+  const environment = environmentOf(folder.path, 'inbox:', 'info');
   const programs = [SERVICE, ...(existsSync(BUNDLE[0] ?? '') ? [BUNDLE] : [])];
   try {
     // The first start creates the database. When this process ends, it stores its compiled code for the next starts.
@@ -76,7 +76,7 @@ async function timeOf(argv: string[], environment: Record<string, string>): Prom
 
 async function timeOfFirst(): Promise<number> {
   const folder = makeDataFolder();
-  const environment = environmentOf(folder.path, 'http://127.0.0.1:9/events', 'info');
+  const environment = environmentOf(folder.path, 'inbox:', 'info');
   const time = await timeOf(BUNDLE, { ...environment, NODE_DISABLE_COMPILE_CACHE: '1' });
   folder.remove();
   return time;

@@ -8,7 +8,6 @@ import { type Mailboxes, openMailboxes } from './confirmations/mailbox.ts';
 import { openPending, type PendingConfirmations } from './confirmations/pending.ts';
 import type { SandboxConfirmationParts } from './confirmations/request-confirmation.ts';
 import { type Credentials, openCredentials } from './credentials/file.ts';
-import { forms } from './forms/catalog.ts';
 import { acknowledgementsOf } from './intake/acknowledgement.ts';
 import { type Honeypots, openHoneypots } from './intake/honeypots.ts';
 import type { Limits } from './limits/limits.ts';
@@ -23,30 +22,28 @@ import { openOperatorMail } from './notices/operator-mail.ts';
 import type { Clock } from './platform/clock.ts';
 import { sharedLookup } from './platform/dns-lookup.ts';
 import { type InFlight, openInFlight } from './platform/in-flight.ts';
-import { type Metrics, noMetrics, openMetrics } from './platform/metrics.ts';
+import type { Metrics } from './platform/metrics.ts';
 import { publicLookup } from './platform/public-lookup.ts';
 import { type NewId, newId, randomSecret } from './platform/random.ts';
 import { type Drain, openDrain } from './platform/shutdown.ts';
 import { openReceipts, type Receipts } from './receipts/receipts.ts';
-import { routes } from './routes.ts';
 import { openPresses } from './sandbox/presses.ts';
 import { openSandbox } from './sandbox/sandbox.ts';
-import { answersInTime } from './server/health.ts';
 import type { Answering } from './server/request-log.ts';
 import type { ReceiptKeys } from './settings/receipt-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { SigningKeys } from './settings/signing-keys.ts';
 import { openSite, type Site } from './site/site.ts';
 import { openJobs, startJobs } from './start/job-list.ts';
+import { openServiceMetrics } from './start/metrics.ts';
 import { signOutRemovedOperators } from './start/removed-operators.ts';
 import { openRenderers } from './start/renderers.ts';
 import type { ReadOnly, Storage } from './storage/database.ts';
 import { openReader, openStorage } from './storage/open.ts';
 import { openScrubbing, type Scrubbing } from './storage/scrubbing.ts';
 import { closeLeadStore, type LeadStore, openLeadStore } from './submissions/lead-store.ts';
-import { countSubmissions } from './submissions/read/statistics.ts';
 import type { Parties } from './submissions/submission.ts';
-import { openUpstream } from './upstream/http.ts';
+import { openUpstream } from './upstream/open.ts';
 import type { Upstream } from './upstream/upstream.ts';
 
 export type Parts = Site &
@@ -103,24 +100,14 @@ export async function openParts(
   const storage = await openStorage(settings, clock, log);
   await signOutRemovedOperators(storage, settings.operators);
   const reader = await openReader(settings, storage, clock, log);
-  const upstream = openUpstream(settings, clock);
+  const upstream = await openUpstream(settings, clock);
   const mailer = await openMailer(settings, clock);
   const operatorMail = openOperatorMail(settings, { storage, clock, newId, log, labelOf: credentials.labelOf });
   const { notices, alerts } = operatorMail;
   const { contractor, operator, upstreamTimeoutMs, submissionRetentionDays: days } = settings;
   const parties = contractor && upstream && { contractor, operatorName: operator.name };
   const limits = await openLimits(settings, clock, log);
-  const metrics =
-    settings.metricsPort === undefined
-      ? noMetrics
-      : await openMetrics(settings.host, settings.metricsPort, {
-          route: routes.metrics,
-          forms: Object.keys(forms),
-          outboxDepth: async () => outbox?.depth() ?? {},
-          submissions: () => countSubmissions(storage),
-          storeAnswers: () => answersInTime(storage, clock),
-          usesFallbackLimits: limits.usesFallback,
-        });
+  const metrics = await openServiceMetrics(settings, { storage, clock, limits, outbox: () => outbox });
   // A notice contains the submission's content, so the content stays stored until the notice is sent.
   const keepsDelivered = days > 0 || (settings.notifyEmail ?? settings.contractorEmail) !== undefined;
   /** Returns the messages for the commit that ends a browser's first attempt, or an execution as `submitted`. */

@@ -3,17 +3,28 @@
  * `Retry-After` of a 429 decide the outcome. The client reads at most 64 KB of a body and does not wait for its end.
  */
 import { createHmac } from 'node:crypto';
-import type { Dispatcher, Pool } from 'undici';
+import type { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../platform/clock.ts';
+import { sharedLookup } from '../platform/dns-lookup.ts';
 import { userAgent } from '../project.ts';
-import type { Settings } from '../settings/settings.ts';
-import type { Delivery, Event, Outcome, RemoteUpstream, Sent, Upstream } from './upstream.ts';
+import { withoutContinue } from './interim.ts';
+import type { Delivery, Event, Outcome, RemoteUpstream, Sent } from './upstream.ts';
 
 const BODY_MAXIMUM_BYTES = 64 * 1024;
 const BODY_MAXIMUM_MS = 1_000;
 
 /** Delay of the second try. A refused connection may be a restart of the receiver. */
 const SECOND_TRY_MS = 500;
+
+/** Maximum number of parallel sends. Further sends wait for a connection until their time limit. */
+const CONNECTIONS = 128;
+
+/**
+ * HTTP/1.1 has one request at a time on a connection and never repeats a request. Over HTTP/2 undici automatically
+ * repeats a request that the receiver refuses to process, and so bypasses the fence (reference §10.4 rule 3).
+ */
+const ALLOW_H2 = false;
 
 /** Error that ends an exchange after its outcome is settled. No log and no caller gets this error. */
 const ABORTED = new Error('The exchange was aborted.');
@@ -31,35 +42,19 @@ export type HttpUpstreamOptions = {
   clock: Clock;
 };
 
-/** Returns the upstream of the settings, or undefined if submissions are not configured. */
-export function openUpstream(
-  { upstream, upstreamHeaders: headers, upstreamTimeoutMs: timeoutMs, upstreamRedirect: redirect }: Settings,
-  clock: Clock,
-): Upstream | undefined {
-  if (upstream.kind === 'none') return undefined;
-  if (upstream.kind === 'inbox') return { embedded: true };
-  return openHttpUpstream({ ...upstream, headers, timeoutMs, redirect, clock });
-}
-
-/**
- * Returns the upstream with a pool of connections. The first delivery loads and opens the pool, because undici is a
- * tenth of what a start loads. If an upgrade has replaced the files by then, nothing is sent until the restart.
- */
-export function openHttpUpstream(options: HttpUpstreamOptions, load = () => import('./pool.ts')): RemoteUpstream {
+/** Returns the upstream with a pool of connections. The first delivery opens a connection. */
+export function openHttpUpstream(options: HttpUpstreamOptions): RemoteUpstream {
   const { origin, pathname, search } = new URL(options.url);
   const agent = userAgent();
   const own = Object.fromEntries(options.headers ?? []);
-  let pool: Pool | undefined;
+  const pool = new Pool(origin, {
+    connections: CONNECTIONS,
+    allowH2: ALLOW_H2,
+    connect: connector(options.timeoutMs),
+  });
   return {
     embedded: false,
-    deliver: async ({ id, type, body }, delivery) => {
-      if (pool === undefined) {
-        const loaded = await load().catch(() => undefined);
-        if (loaded === undefined) {
-          return { kind: 'unconfirmed', reason: 'The client of the upstream could not be loaded.', unsent: true };
-        }
-        pool ??= loaded.openPool(origin, options.timeoutMs);
-      }
+    deliver: ({ id, type, body }, delivery) => {
       const headers = {
         ...own,
         'user-agent': agent,
@@ -67,10 +62,21 @@ export function openHttpUpstream(options: HttpUpstreamOptions, load = () => impo
         traceparent: delivery.traceparent,
       };
       const request = { path: `${pathname}${search}`, method: 'POST' as const, headers, body };
-      return await send(pool, request, type, delivery, options);
+      return send(pool, request, type, delivery, options);
     },
-    close: async () => await pool?.destroy(),
+    close: () => pool.destroy(),
   };
+}
+
+/** Returns undici's own connector. Its connections hide `100 Continue` from undici. */
+function connector(timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout, allowH2: ALLOW_H2, lookup: sharedLookup() });
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) callback(error, null);
+      // Undici's type is a socket, but over HTTP/1.1 undici only needs a duplex stream.
+      else callback(null, withoutContinue(socket) as Socket);
+    });
 }
 
 /** Returns the headers of Standard Webhooks, and the id as the idempotency key. */

@@ -6,7 +6,7 @@ import { newId } from '../../platform/random.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { submit } from '../../submissions/attempts.ts';
 import { eventOf } from '../../submissions/submission.ts';
-import { openUpstream } from '../../upstream/http.ts';
+import { openUpstream } from '../../upstream/open.ts';
 import type { Outcome } from '../../upstream/upstream.ts';
 import { isDatabaseThere, withStorage } from '../open-store.ts';
 import { causeOfError, causeOfStatus, tlsMismatch } from './causes.ts';
@@ -50,7 +50,7 @@ export const upstream: Check = {
     }
     if (!send) return off('Not tested, because of --no-send.');
     const id = newId();
-    const upstream = openUpstream(settings, clock);
+    const upstream = await openUpstream(settings, clock);
     if (upstream?.embedded !== false) {
       if (!isDatabaseThere(database)) return ok('Leads stay in the database, which the first start creates.');
       // With the embedded inbox, a write to the store is the delivery.
