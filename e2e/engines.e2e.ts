@@ -1,6 +1,6 @@
 /** The same stories in Chromium, Firefox and WebKit, over HTTPS. */
 import PostalMime from 'postal-mime';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
 import { lookAt, pending, wrongOf } from '../test/confirmations/rig.ts';
@@ -61,10 +61,15 @@ describe.each([
   ['Chromium', startChromium],
   ['Firefox', startFirefox],
   ['WebKit', startWebKit],
-])('%s', (name, start) => {
+])('%s', { retry: 1 }, (name, start) => {
   let engine: Engine;
+  /** Number of the attempt at a test. WebKit's driver sometimes stops to answer, so each test has a second attempt. */
+  let attempt = 0;
   beforeAll(async () => {
     engine = await start();
+  });
+  beforeEach(() => {
+    attempt += 1;
   });
   afterEach(() => opened?.close());
   afterAll(() => engine.close());
@@ -78,7 +83,7 @@ describe.each([
     return opened;
   }
   const shows = (visit: Visit, selector: string) => expect.poll(() => visit.text(selector));
-  const emailOf = (word: string) => `${word}-${name}@example.com`.toLowerCase();
+  const emailOf = (word: string) => `${word}-${name}${attempt}@example.com`.toLowerCase();
 
   async function fillIn(visit: Visit, form: Form, answers: Record<string, string>): Promise<void> {
     for (const field of form.fields) {
@@ -181,7 +186,7 @@ describe.each([
       return (await allRows(storage)).filter(({ id }) => ids.includes(id));
     };
     const sent = mail.received.filter(({ to }) => to.includes(OPERATOR)).length;
-    const list = `/operator/leads?q=painter+${name.toLowerCase()}`;
+    const list = `/operator/leads?q=painter+${name.toLowerCase()}${attempt}`;
     const page = await visit(list);
     await page.fill('#email', OPERATOR);
     await page.click('main button');

@@ -31,6 +31,9 @@ export async function startWebKit(): Promise<Engine> {
   };
 }
 
+/** The driver's own limit for a page is 300 s. */
+const PAGE_LOAD_MS = 20_000;
+
 /** The driver has one session at a time. */
 async function visit(server: string, binary: string): Promise<Visit> {
   const capabilities = new Capabilities({
@@ -39,6 +42,7 @@ async function visit(server: string, binary: string): Promise<Visit> {
     'webkitgtk:browserOptions': { binary, args: ['--automation'] },
   });
   const driver = await new Builder().usingServer(server).withCapabilities(capabilities).build();
+  await driver.manage().setTimeouts({ pageLoad: PAGE_LOAD_MS });
   const find = (selector: string) => driver.findElement(By.css(selector));
   /** Finds an element and scrolls to it, which the driver does not do before it types. */
   const reach = async (selector: string) => {
@@ -61,7 +65,8 @@ async function visit(server: string, binary: string): Promise<Visit> {
     value: async (selector) => String(await find(selector).getProperty('value')),
     address: () => driver.getCurrentUrl(),
     cookie: async (name) => (await driver.manage().getCookies()).find((each) => each.name === name),
-    close: () => driver.quit(),
+    // A driver that stopped to answer has ended the session already.
+    close: () => driver.quit().catch(() => {}),
   };
 }
 
