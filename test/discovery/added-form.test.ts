@@ -4,7 +4,7 @@ import type { DiscoveryServer } from './discovery-server.ts';
 
 vi.mock('../../src/forms/catalog.ts', async (load) => {
   const actual = await load<typeof catalog>();
-  const fifth = {
+  const added = {
     ...actual.forms.contact,
     name: 'paint_advice',
     purpose: 'Ask what to paint with',
@@ -19,12 +19,13 @@ vi.mock('../../src/forms/catalog.ts', async (load) => {
       },
     ],
   };
-  return { ...actual, forms: { ...actual.forms, paint_advice: fifth } };
+  // The first form, because ard.json has the purposes of at most five forms.
+  return { ...actual, forms: { paint_advice: added, ...actual.forms } };
 });
 
 let server: DiscoveryServer;
 beforeAll(async () => {
-  // Earlier test files have loaded the four forms, and later ones must not see the fifth.
+  // Earlier test files have loaded the declared forms, and later ones must not see the added one.
   vi.resetModules();
   const { startDiscovery } = await import('./discovery-server.ts');
   server = await startDiscovery();
@@ -35,7 +36,7 @@ afterAll(async () => {
   vi.resetModules();
 });
 
-test('the manifest contains a fifth form if the form is declared in the catalogue', async () => {
+test('the manifest contains an added form if the form is declared in the catalogue', async () => {
   const { actions } = await server.json('/api/agent/manifest');
   const action = actions.find((each: { action: string }) => each.action === 'paint_advice');
   expect(action.purpose).toBe('Ask what to paint with');
@@ -43,17 +44,17 @@ test('the manifest contains a fifth form if the form is declared in the catalogu
   expect(action.fields.wall.max_length).toBe(77);
 });
 
-test('llms.txt contains a fifth form if the form is declared in the catalogue', async () => {
+test('llms.txt contains an added form if the form is declared in the catalogue', async () => {
   const text = await (await server.get('/llms.txt')).text();
   expect(text).toContain('- `paint_advice`: Ask what to paint with.');
 });
 
-test('the queries of ard.json contain a fifth form if the form is declared in the catalogue', async () => {
+test('the queries of ard.json contain an added form if the form is declared in the catalogue', async () => {
   const { entries } = await server.json('/.well-known/ard.json');
   for (const { representativeQueries } of entries) expect(representativeQueries).toContain('Ask what to paint with');
 });
 
-test('every part of OpenAPI contains a fifth form if the form is declared in the catalogue', async () => {
+test('every part of OpenAPI contains an added form if the form is declared in the catalogue', async () => {
   const { paths, components, webhooks } = await server.json('/openapi.json');
   for (const [path, schema] of [
     ['/api/agent/actions/{action}/preview', 'PaintAdviceFields'],
@@ -71,7 +72,7 @@ test('every part of OpenAPI contains a fifth form if the form is declared in the
   expect(event.examples).toHaveProperty('paint_advice');
 });
 
-test('MCP tools and API reference contain a fifth form if the form is declared in the catalogue', async () => {
+test('MCP tools and API reference contain an added form if the form is declared in the catalogue', async () => {
   const { toolDefinitions } = await import('../../src/mcp/tools.ts');
   const { facts } = await import('./discovery-server.ts');
   const tool = toolDefinitions(facts).find(({ name }) => name === 'preview_paint_advice');
