@@ -74,10 +74,10 @@ describe('discovery documents', () => {
     }
   });
 
-  test('manifest and llms.txt together have fewer than 4,000 tokens', async () => {
+  test('manifest and llms.txt together have fewer than 2,200 tokens, and 450 for each form', async () => {
     const manifest = await (await server.get('/api/agent/manifest')).text();
     const llms = await (await server.get('/llms.txt')).text();
-    expect(Math.ceil((manifest.length + llms.length) / 3.5)).toBeLessThan(4_000);
+    expect(Math.ceil((manifest.length + llms.length) / 3.5)).toBeLessThan(2_200 + 450 * Object.keys(forms).length);
   });
 });
 
@@ -126,19 +126,9 @@ describe('GET /api/agent/content', () => {
     const index = await server.json('/api/agent/content');
     expect(index.version).toBe(API_VERSION);
     const ids = index.resources.map((resource: { id: string }) => resource.id);
-    expect([...ids].sort()).toEqual(
-      [
-        'agents',
-        'contact',
-        'contractors',
-        'embed',
-        'index',
-        'newsletter',
-        'privacy',
-        'quote',
-        'receipts',
-        'receivers',
-      ].sort(),
+    const formPages = Object.values(forms).map(({ page }) => page);
+    expect(ids.toSorted()).toEqual(
+      ['agents', 'embed', 'index', 'privacy', 'receipts', 'receivers', ...formPages].toSorted(),
     );
     expect(index.resources[0]).toEqual({
       id: 'index',
