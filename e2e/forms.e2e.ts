@@ -7,6 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Form, forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
+import { leadForms } from '../test/support/forms.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../test/support/process.ts';
 import { openBrowser, openPage, overflowOf, type Surroundings } from './browser.ts';
 import { answersTo, fillIn } from './visitor.ts';
@@ -77,17 +78,14 @@ async function submit(form: Form, email: string, how: Surroundings): Promise<voi
 describe.each(surroundings)('forms %s', (name, how) => {
   const email = (form: Form) => `${form.name}-${name.replace(/\W+/g, '-')}@example.com`.toLowerCase();
 
-  test.each([forms.homeowner_quote, forms.contractor_signup, forms.contact])(
-    '$page sends the form, and the inbox lists it',
-    async (form) => {
-      await submit(form, email(form), how);
-      const fields = answersTo(form, email(form));
-      const recipient = form.receivedBy === 'contractor' ? expect.anything() : null;
-      expect(await arrivedFrom(email(form))).toMatchObject([
-        { type: 'lead.created', data: { form: form.name, fields, origin: 'browser', recipient } },
-      ]);
-    },
-  );
+  test.each(leadForms)('$page sends the form, and the inbox lists it', async (form) => {
+    await submit(form, email(form), how);
+    const fields = answersTo(form, email(form));
+    const recipient = form.receivedBy === 'contractor' ? expect.anything() : null;
+    expect(await arrivedFrom(email(form))).toMatchObject([
+      { type: 'lead.created', data: { form: form.name, fields, origin: 'browser', recipient } },
+    ]);
+  });
 
   test('/newsletter sends the form, the inbox lists it, and the e-mail is written', async () => {
     const address = email(forms.newsletter);

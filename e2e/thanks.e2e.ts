@@ -1,7 +1,7 @@
 /** The page after a sent form: that it was sent, the next steps, and the answers. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Form, forms } from '../src/forms/catalog.ts';
+import { type Form, type FormName, forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
 import { shortReference } from '../src/submissions/submission.ts';
 import { findings } from './axe.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await site.close();
 });
 
-const HEADINGS = {
+const HEADINGS: Readonly<Record<FormName, string>> = {
   homeowner_quote: 'Request sent',
   contractor_signup: 'Request sent',
   contact: 'Message sent',

@@ -1,8 +1,9 @@
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forms, leastFields } from '../src/forms/catalog.ts';
 import { previewId, quote } from './support/agent.ts';
-import { encode, encodings } from './support/forms.ts';
+import { encode, encodings, formNames } from './support/forms.ts';
 import { countEffects } from './support/outcomes.ts';
 import { freshAddress, type Service, startService, tokens } from './support/service.ts';
 import { openWire } from './support/wire.ts';
@@ -63,9 +64,8 @@ async function expectHarmless(sent: Sent): Promise<Got> {
   return got;
 }
 
-const forms = ['homeowner_quote', 'contractor_signup', 'contact', 'newsletter'];
 const steps = ['preview', 'execute'];
-const actionPaths = forms.flatMap((form) => steps.map((step) => `/api/agent/actions/${form}/${step}`));
+const actionPaths = formNames.flatMap((form) => steps.map((step) => `/api/agent/actions/${form}/${step}`));
 const postPaths = ['/api/leads', '/api/subscribe', ...actionPaths];
 const getPaths = [
   '/',
@@ -81,17 +81,17 @@ const getPaths = [
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 60 }),
-  fc.constantFrom('', 'ada@example.com', 'on', '94110', '__proto__', 'a'.repeat(2_001), ...forms),
+  fc.constantFrom('', 'ada@example.com', 'on', '94110', '__proto__', 'a'.repeat(2_001), ...formNames),
 );
 const anyName = fc.oneof(
-  fc.constantFrom('form', 'email', 'name', 'postal_code', 'company', 'subject', 'message'),
-  fc.constantFrom('privacy', 'contractor', 'bot-field', 'phone', '__proto__', 'constructor', ''),
+  fc.constantFrom(...Object.values(forms).flatMap(({ fields }) => fields.map(({ name }) => name))),
+  fc.constantFrom('form', 'privacy', 'contractor', 'bot-field', '__proto__', 'constructor', ''),
   fc.string({ unit: 'binary', maxLength: 120 }),
 );
 const anyFields = fc.dictionary(anyName, anyText, { maxKeys: 24 });
 /** Often valid, so that the code after the validation is reached, too. */
-const nearlyValid = fc.tuple(anyFields, fc.constantFrom(...forms), fc.boolean()).map(([fields, form, wins]) => {
-  const valid = { ...quote, form, company: 'C', subject: 'S', message: 'M', privacy: 'on' };
+const nearlyValid = fc.tuple(anyFields, fc.constantFrom(...formNames), fc.boolean()).map(([fields, form, wins]) => {
+  const valid = { ...leastFields(forms[form]), form, privacy: 'on' };
   return wins ? { ...fields, ...valid } : { ...valid, ...fields };
 });
 const anyForm = fc.oneof(anyFields, nearlyValid);

@@ -6,8 +6,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { forms } from '../../src/forms/catalog.ts';
 import { executeAction, previewAction } from '../support/agent.ts';
-import { encodings, post } from '../support/forms.ts';
+import { encodings, formNames, post } from '../support/forms.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 
 const canary = 'canary9b2c';
@@ -21,13 +22,11 @@ const nasty = fc.constantFrom(
   `\u2028${canary}\u2029\u0085\u0000\u008d`,
   `\${jndi:ldap://${canary}}%s%d%n{{${canary}}}`,
 );
+const everyField = Object.values(forms).flatMap(({ fields }) => fields);
 const anyFields = fc.record({
-  form: fc.constantFrom('homeowner_quote', 'contractor_signup', 'contact', 'newsletter'),
+  ...Object.fromEntries(everyField.map(({ name }) => [name, nasty])),
+  form: fc.constantFrom(...formNames),
   name: nasty,
-  company: nasty,
-  postal_code: nasty,
-  subject: nasty,
-  message: nasty,
   email: fc.oneof(nasty, fc.constant(`${canary}@example.com`)),
   [canary]: nasty,
 });

@@ -6,7 +6,7 @@ import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { alertEmail, keep, notifyEmail, openInstance, submission } from '../notices/operator-mail.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
-import { post } from '../support/forms.ts';
+import { leadForms, post } from '../support/forms.ts';
 import { freshAddress, type Service, startService } from '../support/service.ts';
 
 const HOUR = 60 * 60_000;
@@ -64,7 +64,7 @@ describe('subject of a notice, from rows with any text', () => {
     const storage = await database.open(clock);
     const { outbox, tell } = await openInstance(storage, clock, server);
     closers.push(database.remove, storage.close, outbox.close);
-    const form = fc.constantFrom('homeowner_quote', 'contractor_signup', 'contact');
+    const form = fc.constantFrom(...leadForms.map(({ name }) => name));
     await fc.assert(
       fc.asyncProperty(typed, typed, form, async (name, place, form) => {
         clock.advance(HOUR);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
+import { formNames } from '../support/forms.ts';
 import { callTool } from '../support/mcp.ts';
 import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { askToConfirm, lookAt, pending, pressButton } from './rig.ts';
@@ -113,9 +114,8 @@ describe('minimum of an action', () => {
       each.confirmation_minimum,
     ]);
     expect(Object.fromEntries(minimums)).toEqual({
+      ...Object.fromEntries(formNames.map((name) => [name, 'agent'])),
       homeowner_quote: 'page_email',
-      contractor_signup: 'agent',
-      contact: 'agent',
       newsletter: 'page',
     });
     const preview = await previewId(strict);

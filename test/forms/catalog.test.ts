@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Field, fallbackForm, findForm, forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
@@ -19,6 +20,7 @@ describe('forms (reference §1.2)', () => {
         form.event,
         form.page,
       ]),
+      'Add a new form here and to the tables in reference §1.2 and §2.1. Other tests read the catalogue',
     ).toEqual([
       [
         'homeowner_quote',
@@ -56,29 +58,11 @@ describe('forms (reference §1.2)', () => {
 });
 
 describe('fields of a form', () => {
-  test('have the kinds and limits of reference §2.1, in the order of the form', () => {
-    const asked = everyForm.map(({ fields }) => fields.map(({ name, kind, maximum }) => `${name} ${kind} ${maximum}`));
-    expect(asked).toEqual([
-      [
-        'name line 2000',
-        'email email 254',
-        'postal_code code 2000',
-        'phone phone 2000',
-        'project_type choice 2000',
-        'timeline choice 2000',
-        'message text 2000',
-      ],
-      [
-        'name line 200',
-        'email email 254',
-        'company line 200',
-        'phone phone 50',
-        'company_size choice 200',
-        'message text 2000',
-      ],
-      ['name line 2000', 'email email 254', 'subject line 2000', 'message text 2000', 'phone phone 2000'],
-      ['email email 254'],
-    ]);
+  test('have the kinds and limits of the table in reference §2.1', () => {
+    const kinds = everyForm.flatMap((form) =>
+      form.fields.map(({ name, kind, required, maximum }) => [form.name, name, kind, required ? 'yes' : 'no', maximum]),
+    );
+    expect(kinds.map(String).toSorted(), 'Change the table in reference §2.1').toEqual(documentedFields().toSorted());
   });
 
   test('have autocomplete tokens wherever HTML defines one for the value (WCAG 2.2, 1.3.5)', () => {
@@ -102,12 +86,12 @@ describe('fields of a form', () => {
 
   test('have hints for e-mail address, telephone number and postal code', () => {
     const explained = new Set(everyField.filter(([, { hint }]) => hint !== undefined).map(([, { name }]) => name));
-    expect([...explained].sort()).toEqual(['email', 'phone', 'postal_code']);
+    for (const name of ['email', 'phone', 'postal_code']) expect(explained).toContain(name);
   });
 
   test('of the kind choice offer at least four different choices, and one of these is the example', () => {
     const choices = everyField.filter(([, { kind }]) => kind === 'choice');
-    expect(choices).toHaveLength(3);
+    expect(choices.length).toBeGreaterThan(0);
     for (const [name, field] of choices) {
       const offered = field.choices ?? [];
       expect(offered.length, name).toBeGreaterThanOrEqual(4);
@@ -123,10 +107,21 @@ describe('fields of a form', () => {
   });
 
   test('have different labels and examples for the messages of different forms', () => {
-    const messages = [forms.homeowner_quote, forms.contractor_signup, forms.contact].map(
-      (form) => form.fields.find(({ name }) => name === 'message') ?? expect.fail(),
-    );
-    expect(new Set(messages.map(({ label }) => label)).size).toBe(3);
-    expect(new Set(messages.map(({ example }) => example)).size).toBe(3);
+    const messages = everyField.map(([, field]) => field).filter(({ name }) => name === 'message');
+    expect(messages.length).toBeGreaterThan(1);
+    expect(new Set(messages.map(({ label }) => label)).size).toBe(messages.length);
+    expect(new Set(messages.map(({ example }) => example)).size).toBe(messages.length);
   });
 });
+
+/** Returns each field of the table in reference §2.1 as `form,field,kind,required,maximum`. */
+function documentedFields(): string[] {
+  const chapter = readFileSync('docs/reference/02-forms.md', 'utf8');
+  const [, table = ''] = /\n## 2\.1 (.*?)\n## /s.exec(chapter) ?? [];
+  const rows = [...table.matchAll(/^\| (?:`(\w+)` )?\| (`\w+`.*?) \| (\w+) \| (\w+) \| (\d+) \|$/gm)];
+  let form = '';
+  return rows.flatMap(([, newForm = form, names = '', ...rest]) => {
+    form = newForm;
+    return Array.from(names.matchAll(/\w+/g), ([name]) => [form, name, ...rest].join());
+  });
+}

@@ -5,7 +5,7 @@ import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, test } from 'vitest';
 import { call, quote } from '../support/agent.ts';
-import { previewByTool } from '../support/mcp.ts';
+import { previewByTool, toolNames } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, tokens } from '../support/service.ts';
 
@@ -30,7 +30,7 @@ describe.each(['auto', 'legacy'] as const)('@modelcontextprotocol/client, negoti
     const client = await newHost(mode, capabilities);
     expect(client.getServerCapabilities()).toMatchObject({ resources: {}, extensions: { [EXTENSION_ID]: {} } });
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(8);
+    expect(tools).toHaveLength(toolNames.length + 1);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => ({ ui: { resourceUri: uri } }))).toEqual([tools[0]?._meta]);
     const { contents } = await client.readResource({ uri: resources[0]?.uri ?? '' });
@@ -51,9 +51,9 @@ describe.each(['auto', 'legacy'] as const)('@modelcontextprotocol/client, negoti
     await client.close();
   });
 
-  test('lists seven tools and gets a tool error from submit_from_card if the host does not declare Apps', async () => {
+  test('does not list submit_from_card, and gets a tool error from it, if the host does not declare Apps', async () => {
     const client = await newHost(mode, {});
-    expect((await client.listTools()).tools).toHaveLength(7);
+    expect((await client.listTools()).tools).toHaveLength(toolNames.length);
     const preview_id = await previewByTool(started.service);
     await started.expecting({}, async () => {
       const press = { name: 'submit_from_card', arguments: { preview_id, decision: 'send' } };
@@ -67,7 +67,7 @@ test('@modelcontextprotocol/sdk 1.x sends from the card', async () => {
   const client = new OlderClient(info, { capabilities });
   // The library's types don't support exactOptionalPropertyTypes.
   await client.connect(new OlderTransport(address(), { requestInit: requestInit() }) as never);
-  expect((await client.listTools()).tools).toHaveLength(8);
+  expect((await client.listTools()).tools).toHaveLength(toolNames.length + 1);
   const { structuredContent } = await client.callTool({ name: 'preview_homeowner_quote', arguments: quote });
   const { preview_id } = structuredContent as { preview_id: string };
   await started.expecting({ forwarded: 1, rows: 1 }, async () => {
@@ -97,7 +97,7 @@ describe('Mcp-Session-Id', () => {
       const first = sessionOf(await initialize(capabilities, {}, revision));
       expect(first).toMatch(/^apps-[\da-f-]{36}$/);
       expect(sessionOf(await initialize(capabilities, {}, revision))).not.toBe(first);
-      expect(await toolsOf({ 'mcp-session-id': String(first) })).toBe(8);
+      expect(await toolsOf({ 'mcp-session-id': String(first) })).toBe(toolNames.length + 1);
     },
   );
 
@@ -115,7 +115,7 @@ describe('Mcp-Session-Id', () => {
 
   test.each(['', 'apps', 'apps-x', 'x-00000000-0000-7000-8000-000000000000'])(
     'that the service did not make declares nothing: %j',
-    async (session) => expect(await toolsOf({ 'mcp-session-id': session })).toBe(7),
+    async (session) => expect(await toolsOf({ 'mcp-session-id': session })).toBe(toolNames.length),
   );
 
   test('may be sent and read by pages of allowed origins', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { pressButton } from '../confirmations/rig.ts';
 import { executeAction, quote } from '../support/agent.ts';
-import { APPS, callTool, confirmed, previewByTool, send, WITH_APPS } from '../support/mcp.ts';
+import { APPS, callTool, confirmed, previewByTool, send, toolNames, WITH_APPS } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
@@ -113,7 +113,7 @@ describe('tools for the card', () => {
     [false, {}],
   ])('submit_from_card is listed (%j) to a client with the capabilities %j', async (isListed, capabilities) => {
     const tools = await listTools({ capabilities });
-    expect(tools).toHaveLength(isListed ? 8 : 7);
+    expect(tools).toHaveLength(toolNames.length + Number(isListed));
     const tool = tools.find(({ name }) => name === 'submit_from_card');
     expect(tool?._meta).toEqual(isListed ? { ui: { visibility: ['app'] } } : undefined);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MCP_REVISIONS } from '../../src/discovery/deployment.ts';
 import { bounds } from '../../src/forms/bounds.ts';
 import { call, quote } from '../support/agent.ts';
-import { callTool, send } from '../support/mcp.ts';
+import { callTool, send, toolNames } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
 
@@ -43,7 +43,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
 
   test('lists all tools for a credential with any single scope', async () => {
     for (const token of [tokens.preview, tokens.create]) {
-      expect((await list({ token })).body.result.tools).toHaveLength(7);
+      expect((await list({ token })).body.result.tools).toHaveLength(toolNames.length);
     }
   });
 
@@ -77,7 +77,7 @@ describe('/mcp, HTTP checks (reference §8.2)', () => {
     [null, 'application/json'],
   ])('answers a request with the content type %o and Accept %o', async (type, accept) => {
     const { status, body } = await list({ headers: { 'content-type': type, accept } });
-    expect([status, body.result.tools.length]).toEqual([200, 7]);
+    expect([status, body.result.tools.length]).toEqual([200, toolNames.length]);
   });
 
   test('answers 120 requests a minute from one address, then returns 429', async () => {

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextpr
 import { describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { quote } from '../support/agent.ts';
-import { confirmed } from '../support/mcp.ts';
+import { confirmed, toolNames } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, tokens } from '../support/service.ts';
 
@@ -58,7 +58,7 @@ describe('@modelcontextprotocol/client, 2026-07-28', () => {
   test('negotiates the revision and lists the tools', async () => {
     const client = await newHost();
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
-    expect((await client.listTools()).tools).toHaveLength(7);
+    expect((await client.listTools()).tools).toHaveLength(toolNames.length);
     await client.close();
   });
 
@@ -127,7 +127,7 @@ describe('@modelcontextprotocol/sdk 1.x', () => {
     );
     expect(client.getServerVersion()).toMatchObject({ name: '1.0.0.127/leads' });
     // The client compiles the listed schemas and validates every result against them.
-    expect((await client.listTools()).tools).toHaveLength(7);
+    expect((await client.listTools()).tools).toHaveLength(toolNames.length);
     await started.expecting({ forwarded: 1, rows: 1 }, async () => {
       const previewed = await client.callTool({
         name: 'preview_homeowner_quote',

@@ -1,7 +1,7 @@
 /** Messages of common clients that strict servers refuse (reference §8.6): `null`, numbers, older revisions. */
 import { describe, expect, test } from 'vitest';
 import { quote } from '../support/agent.ts';
-import { callTool, confirmed, previewByTool, send } from '../support/mcp.ts';
+import { callTool, confirmed, previewByTool, send, toolNames } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 
 const started = scenario();
@@ -80,7 +80,7 @@ describe('null in place of an object', () => {
   test('lists the tools if `params` of tools/list is null', async () => {
     const message = raw({ method: 'tools/list', params: null });
     const answer = await send(started.service, 'x', {}, { raw: message, headers: OLD });
-    expect(resultOf(answer).tools).toHaveLength(7);
+    expect(resultOf(answer).tools).toHaveLength(toolNames.length);
   });
 
   test('returns an error of the tool if `arguments` of a call is null', async () => {
@@ -136,7 +136,7 @@ describe('client of an older revision', () => {
       }
       // Clients of 2024-11-05 and 2025-03-26 send no header.
       for (const version of [null, revision]) {
-        expect(result(await ask('tools/list', undefined, version)).tools).toHaveLength(7);
+        expect(result(await ask('tools/list', undefined, version)).tools).toHaveLength(toolNames.length);
         const call = { name: 'preview_homeowner_quote', arguments: quote };
         const called = await ask('tools/call', call, version);
         expect(result(called).structuredContent.fields).toEqual(quote);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
 import { call } from '../support/agent.ts';
 import { atEndOfFile } from '../support/leftovers.ts';
-import { send } from '../support/mcp.ts';
+import { send, toolNames } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
 import { type Service, startService } from '../support/service.ts';
 
@@ -63,7 +63,7 @@ function preflight(service: Service, origin: string, path = '/mcp') {
 describe('/mcp for an origin in MCP_ALLOWED_ORIGINS', () => {
   test.each(HOSTS)('lets %s read the list of tools', async (origin) => {
     const { status, headers, body } = await list(listed.service, origin);
-    expect([status, body.result.tools.length]).toEqual([200, 7]);
+    expect([status, body.result.tools.length]).toEqual([200, toolNames.length]);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(headers.get('vary')).toContain('Origin');
     expect(headers.has('access-control-allow-credentials')).toBe(false);

@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { quote } from '../support/agent.ts';
-import { callTool, confirmed } from '../support/mcp.ts';
+import { callTool, confirmed, toolNames } from '../support/mcp.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 import { tokens } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -125,7 +125,7 @@ describe('client over stdio', () => {
       ...['--openapi-spec', `${service.url}/agents/openapi.json`, '--api-base-url', service.url],
       ...['--headers', `Authorization:${bearer}`],
     ]);
-    expect((await client.listTools()).tools).toHaveLength(8);
+    expect((await client.listTools()).tools).toHaveLength(toolNames.length + 1);
     await sendOnce(async (tool, input) => {
       const sends = tool === 'submit';
       const { content } = await client.callTool({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { exampleFields, forms } from '../../src/forms/catalog.ts';
 import { previewAction, quote } from '../support/agent.ts';
-import { callTool, confirmed, previewByTool, send } from '../support/mcp.ts';
+import { callTool, confirmed, previewByTool, send, toolNames } from '../support/mcp.ts';
 import { getReceipt, keysOf, newKey, verifyElsewhere } from '../support/receipts.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
@@ -20,15 +20,7 @@ function partsOf(result: { content: { text: string }[] }): [string, unknown] {
 describe('tools/list (reference §8.5)', () => {
   test('lists the tools in the same order each time', async () => {
     const { tools, ...rest } = await listed();
-    expect(tools.map((tool: { name: string }) => tool.name)).toEqual([
-      'preview_homeowner_quote',
-      'preview_contractor_signup',
-      'preview_contact',
-      'preview_newsletter',
-      'submit',
-      'request_confirmation',
-      'get_receipt',
-    ]);
+    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(toolNames);
     expect({ tools, ...rest }).toEqual(await listed());
     expect(rest).toMatchObject({ ttlMs: 300_000, cacheScope: 'private' });
   });

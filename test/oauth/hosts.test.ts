@@ -13,7 +13,7 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quote } from '../support/agent.ts';
-import { confirmed, send } from '../support/mcp.ts';
+import { confirmed, send, toolNames } from '../support/mcp.ts';
 import { freshAddress, type Service, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { type DocumentServer, lookupHere, startDocumentServer, trustCertificate } from './document-server.ts';
@@ -159,7 +159,7 @@ describe('@modelcontextprotocol/client with its OAuth provider', () => {
     const mcp = newClient();
     const headers = { authorization: `Bearer ${tokens.both}`, 'x-forwarded-for': freshAddress() };
     await mcp.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), { requestInit: { headers } }));
-    expect((await mcp.listTools()).tools).toHaveLength(7);
+    expect((await mcp.listTools()).tools).toHaveLength(toolNames.length);
     await mcp.close();
   });
 });

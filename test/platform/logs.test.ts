@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FormName, forms } from '../../src/forms/catalog.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { type Answer, call, executeAction, previewAction } from '../support/agent.ts';
-import { encodings, multipart, post, postRaw } from '../support/forms.ts';
+import { encodings, filledWith, formNames, multipart, post, postRaw } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
 import { freshAddress, tokens } from '../support/service.ts';
@@ -13,27 +14,9 @@ import { exchange } from '../support/wire.ts';
 /** Marker in every value that a caller sends. It must not appear in logs, errors or metrics. */
 const canary = 'canary7f3a';
 const email = `${canary}@${canary}.example`;
-const fields = {
-  homeowner_quote: {
-    name: canary,
-    email,
-    postal_code: canary,
-    phone: canary,
-    project_type: canary,
-    timeline: canary,
-    message: canary,
-  },
-  contractor_signup: {
-    name: canary,
-    email,
-    company: canary,
-    company_size: canary,
-    message: canary,
-  },
-  contact: { name: canary, email, subject: canary, message: canary },
-  newsletter: { email },
-};
-const actions = Object.keys(fields) as (keyof typeof fields)[];
+const fields = Object.fromEntries(
+  Object.values(forms).map((form) => [form.name, filledWith(form, canary, email)]),
+) as Record<FormName, Record<string, string>>;
 
 /** Headers of a caller who puts the canary into each of them. */
 const headers = () => ({
@@ -114,7 +97,7 @@ describe('text of callers', () => {
     'is sent in submissions while the upstream answers with: %s',
     async (name) => {
       upstream.answer = upstreamAnswers[name] ?? expect.fail();
-      const sending = actions.flatMap((action) => [
+      const sending = formNames.flatMap((action) => [
         submitAction(action, name),
         ...encodings.map((encoding) => {
           const body = { form: action, [canary]: canary, ...fields[action] };
@@ -160,7 +143,7 @@ describe('text of callers', () => {
         await note(post(service, path, encoding, { [long]: canary }, headers()));
       }
     }
-    for (const action of [...actions, canary, `${canary}%20`, `${canary}%zz`]) {
+    for (const action of [...formNames, canary, `${canary}%20`, `${canary}%zz`]) {
       for (const step of ['preview', 'execute']) {
         const path = `/api/agent/actions/${action}/${step}?${canary}=${canary}`;
         const basic = { ...headers(), authorization: `Basic ${canary}` };
@@ -270,7 +253,7 @@ describe('text of callers', () => {
 });
 
 /** Previews and executes. The preview token contains the fields, so that it is secret too. */
-async function submitAction(action: (typeof actions)[number], name: string): Promise<void> {
+async function submitAction(action: FormName, name: string): Promise<void> {
   const agent = { headers: headers() };
   const preview = await note(previewAction(service, action, fields[action], agent));
   const token: string = preview.body.preview_id;

@@ -5,7 +5,7 @@ import { openMetrics } from '../../src/platform/metrics.ts';
 import { routes } from '../../src/routes.ts';
 import { call, executeAction, previewAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
-import { post } from '../support/forms.ts';
+import { formNames, post } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ServiceOptions, startService, tokens } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -110,9 +110,11 @@ test('exposes executions and attempts from the start with 0, so that a first fai
   const { scrape } = await startWithMetrics();
   const text = await scrape();
   const lines = text.split('\n').filter((line) => /^service_(exec|submission_attempts)/.test(line));
-  const executions = ['contact', 'contractor_signup', 'homeowner_quote', 'newsletter'].flatMap((action) =>
-    ['failed', 'submitted'].map((status) => `service_executions_total{action="${action}",status="${status}"} 0`),
-  );
+  const executions = formNames
+    .toSorted()
+    .flatMap((action) =>
+      ['failed', 'submitted'].map((status) => `service_executions_total{action="${action}",status="${status}"} 0`),
+    );
   const attempts = ['confirmed', 'rateLimited', 'rejected', 'unconfirmed', 'unknown'].flatMap((outcome) =>
     ['first', 'operator', 'person', 'redelivery'].map(
       (by) => `service_submission_attempts_total{outcome="${outcome}",by="${by}"} 0`,

@@ -7,6 +7,7 @@ import type { Environment } from '../../src/settings/environment.ts';
 import { NO_RECEIPT_KEYS } from '../../src/settings/receipt-keys.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { fileVariable, type VariableName, variables } from '../../src/settings/variables.ts';
+import { formNames } from '../support/forms.ts';
 import { newKey, publicOf } from '../support/receipts.ts';
 
 const names = Object.keys(variables) as VariableName[];
@@ -56,12 +57,7 @@ describe('default settings (reference §20.3)', () => {
     mcp: 'on',
     oauth: 'on',
     oauthHosts: ['claude.ai', 'claude.com', 'chatgpt.com'],
-    confirmationMinimum: {
-      homeowner_quote: 'agent',
-      contractor_signup: 'agent',
-      contact: 'agent',
-      newsletter: 'agent',
-    },
+    confirmationMinimum: Object.fromEntries(formNames.map((name) => [name, 'agent'])),
     operators: [],
     metricsPort: undefined,
   };
@@ -180,9 +176,8 @@ describe('values of settings', () => {
       allowedOrigins: ['https://a.example', 'https://b.example:8443'],
       logLevel: 'debug',
       confirmationMinimum: {
+        ...Object.fromEntries(formNames.map((name) => [name, 'agent'])),
         homeowner_quote: 'page_email',
-        contractor_signup: 'agent',
-        contact: 'agent',
         newsletter: 'page',
       },
       mcp: 'off',

@@ -8,6 +8,7 @@ import { load } from 'js-yaml';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { selectPart } from '../../src/site/placeholders.ts';
 import { call, quote } from '../support/agent.ts';
+import { toolNames } from '../support/mcp.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 import { freshAddress, type Service, startService, tokens } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -233,7 +234,7 @@ describe('/agents, Model Context Protocol', () => {
     const client = new Client({ name: host, version: '1.0.0' });
     const requestInit = { headers: { authorization: sent, 'x-forwarded-for': freshAddress() } };
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-    expect((await client.listTools()).tools).toHaveLength(7);
+    expect((await client.listTools()).tools).toHaveLength(toolNames.length);
     await client.close();
   });
 

@@ -254,7 +254,7 @@ test('fields set the capitalization of a phone’s keyboard, and the last field 
 
 test('the e-mail field of each form has a different hint', () => {
   const hints = Object.values(forms).map(({ fields }) => fields.find(({ name }) => name === 'email')?.hint);
-  expect(new Set(hints).size).toBe(4);
+  expect(new Set(hints).size).toBe(hints.length);
   expect(hints).not.toContain(undefined);
 });
 

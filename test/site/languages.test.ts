@@ -13,6 +13,7 @@ import { isolated } from '../../src/site/interpolate.ts';
 import { defaultFrame } from '../../src/site/layout.ts';
 import { defaultWords, mergeWords, type Words } from '../../src/site/words.ts';
 import { call } from '../support/agent.ts';
+import { formPages, leadForms } from '../support/forms.ts';
 import { startService } from '../support/service.ts';
 
 const folder = resolve(import.meta.dirname, '../../examples/content-de');
@@ -75,13 +76,13 @@ describe('German example', () => {
       headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' },
     };
     for (const path of [
-      ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/privacy', '/thank-you'],
+      ...['/', ...formPages, '/privacy', '/thank-you'],
       '/nothing',
       '/newsletter/confirm/none',
       '/newsletter/leave/none',
       '/confirm/none',
-      ...['quote', 'contractors', 'contact', 'newsletter'].map((page) => `from ${page}`),
-      ...['homeowner_quote', 'contractor_signup', 'contact'].map((form) => `form=${form}&email=x`),
+      ...Object.values(forms).map(({ page }) => `from ${page}`),
+      ...leadForms.map(({ name }) => `form=${name}&email=x`),
       `form=contact&message=${'x'.repeat(33_000)}`,
     ]) {
       const textsOf = async (service: typeof ours) => {

@@ -1,9 +1,10 @@
 /** The links in the header and the footer of every page (reference §15.1). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
+import { formPages } from '../support/forms.ts';
 import { type Service, startService } from '../support/service.ts';
 
-const FOR_PEOPLE = ['/', '/quote', '/contractors', '/contact', '/newsletter', '/privacy', '/thank-you'];
+const FOR_PEOPLE = ['/', ...formPages, '/privacy', '/thank-you'];
 const FOR_DEVELOPERS = ['/agents', '/reference', '/receivers', '/receipts', '/embed'];
 
 let service: Service;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
+import { formPages } from '../support/forms.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const CHROMIUM = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
@@ -11,10 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const get = (path: string, headers: Record<string, string> = {}) => call(service, path, { method: 'GET', headers });
-const pages = [
-  ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
-  ...['/receivers', '/receipts', '/thank-you', '/reference'],
-];
+const pages = ['/', ...formPages, '/agents', '/privacy', '/receivers', '/receipts', '/thank-you', '/reference'];
 /** Returns the expected Vary header. The thank-you page also depends on the form (`thanks.test.ts`). */
 const varyOf = (path: string) => `Accept, Accept-Encoding${path === '/thank-you' ? ', Referer' : ''}`;
 const mirrorOf = (path: string) => `${path === '/' ? '/index' : path}.md`;

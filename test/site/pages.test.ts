@@ -10,6 +10,7 @@ import { renderDocument } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
 import { placeholderFiller, type SiteSettings, selectPart } from '../../src/site/placeholders.ts';
 import { eventTypes } from '../../src/submissions/events.ts';
+import { formPages } from '../support/forms.ts';
 
 const settings: SiteSettings = {
   mode: 'production',
@@ -50,10 +51,7 @@ describe('pages', () => {
   test('have the paths of the contract, each with its mirror', () => {
     expect(pages.map((each) => [each.path, each.markdownPath])).toEqual([
       ['/', '/index.md'],
-      ['/quote', '/quote.md'],
-      ['/contractors', '/contractors.md'],
-      ['/contact', '/contact.md'],
-      ['/newsletter', '/newsletter.md'],
+      ...formPages.map((path) => [path, `${path}.md`]),
       ['/agents', '/agents.md'],
       ['/privacy', '/privacy.md'],
       ['/thank-you', '/thank-you.md'],
@@ -251,7 +249,7 @@ test('the icons of the steps are hidden from assistive technology and absent fro
 test('/embed warns that an unknown form name makes a newsletter subscription, and of another encoding', () => {
   const { markdown, html } = page('/embed');
   for (const text of [markdown, html.replaceAll(/<[^>]+>/g, '')]) {
-    expect(text).toMatch(/a value other than the four form names, the submission counts as a newsletter subscription/);
+    expect(text).toMatch(/a value other than the form names, the submission counts as a newsletter subscription/);
     expect(text).toContain('If your page has another encoding than UTF-8');
   }
 });

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, call, executeAction, previewId, quote } from '../support/agent.ts';
+import { formPages } from '../support/forms.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 
 /** Preload that prints every outgoing socket before it connects. */
@@ -14,8 +15,8 @@ const WATCH = `
 `;
 
 const paths = [
-  ...['/', '/quote', '/contractors', '/contact', '/newsletter', '/agents', '/privacy'],
-  ...['/thank-you', '/receivers', '/receipts', '/reference', '/index.md', '/reference.md', '/llms.txt'],
+  ...['/', ...formPages, '/agents', '/privacy', '/thank-you'],
+  ...['/receivers', '/receipts', '/reference', '/index.md', '/reference.md', '/llms.txt'],
   ...['/openapi.json', '/sitemap.xml', '/robots.txt', '/favicon.ico', '/agents/openapi.json'],
   ...['/.well-known/service-agent.json', '/.well-known/security.txt', '/api/agent/content'],
   ...['/schemas/lead.created.json', '/healthz', '/readyz', '/nothing', '/%', '/api/leads'],

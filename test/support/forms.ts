@@ -1,5 +1,21 @@
+import { type Form, type FormName, forms } from '../../src/forms/catalog.ts';
+import { pathsOfPage } from '../../src/routes.ts';
 import { type Answer, call } from './agent.ts';
 import type { Service } from './service.ts';
+
+/** Names of the declared forms. */
+export const formNames = Object.keys(forms) as FormName[];
+
+/** The forms that browsers post to `/api/leads`. */
+export const leadForms = Object.values(forms).filter(({ event }) => event === 'lead.created');
+
+/** Paths of the pages that carry a form. */
+export const formPages = Object.values(forms).map(({ page }) => pathsOfPage(page).path);
+
+/** Returns the address in the field for e-mail, and the text in every other field of a form. */
+export function filledWith({ fields }: Form, text: string, email: string): Record<string, string> {
+  return Object.fromEntries(fields.map(({ name, kind }) => [name, kind === 'email' ? email : text]));
+}
 
 export type Encoding = 'json' | 'urlencoded' | 'multipart';
 

@@ -1,5 +1,6 @@
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { type Answer, call, quote } from './agent.ts';
+import { formNames } from './forms.ts';
 import { type Service, tokens } from './service.ts';
 
 type Message = Record<string, unknown>;
@@ -15,6 +16,12 @@ type Options = {
   /** Path of the endpoint (default: `/mcp`). */
   path?: string;
 };
+
+/** Names of the tools in their order, without the tool of the card (reference §8.5). */
+export const toolNames = [
+  ...formNames.map((name) => `preview_${name}`),
+  ...['submit', 'request_confirmation', 'get_receipt'],
+];
 
 const REVISION = '2026-07-28';
 
