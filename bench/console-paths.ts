@@ -1,5 +1,6 @@
 /** Lists every page of the operator's console, with each filter and each kind of search (reference §12.5). */
 import { progresses } from '../src/submissions/read/filter.ts';
+import { consolePages } from '../test/console/pages.ts';
 import { type Filled, FLOOD, idAt, MONTH_MS, numberOf } from './console-rows.ts';
 
 /** Placeholder in a path. Each load replaces it by a different number. */
@@ -62,8 +63,7 @@ export function pagesOf(filled: Filled): Record<string, string> {
   ];
   const words = (query: Record<string, string>) => Object.values(query).join(', ');
   return {
-    overview: '/operator',
-    leads: list(),
+    ...Object.fromEntries(consolePages.map((path) => [path.slice('/operator/'.length) || 'overview', path])),
     'leads, in the middle': list({ cursor: `${at}_${idAt(0, filled)}` }),
     ...Object.fromEntries(filters.map((query) => [`leads, ${words(query)}`, list(query)])),
     ...Object.fromEntries(searches.map((q) => [`leads, “${q.slice(0, 24)}”`, list({ q })])),
@@ -83,13 +83,8 @@ export function pagesOf(filled: Filled): Record<string, string> {
     'a lead of an agent’s': `/operator/leads/${ids.agents}`,
     'a person': `/operator/people/${ids.some}`,
     'a person of one lead in twenty': `/operator/people/${ids.flood}`,
-    agents: '/operator/agents',
-    confirmations: '/operator/confirmations',
-    subscribers: '/operator/subscribers',
     'subscribers, pending': '/operator/subscribers?status=pending',
     'subscribers, “reader000”': '/operator/subscribers?q=reader000',
     'subscribers, “reader000”, left': '/operator/subscribers?q=reader000&status=unsubscribed',
-    messages: '/operator/messages',
-    audit: '/operator/audit',
   };
 }

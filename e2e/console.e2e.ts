@@ -4,6 +4,7 @@ import { createServer } from 'node:tls';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linkFor } from '../test/console/operator.ts';
+import { consolePages } from '../test/console/pages.ts';
 import { executeAction, previewId, quote } from '../test/support/agent.ts';
 import { cert, key } from '../test/support/certificate.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -14,18 +15,7 @@ import { signedIn } from './operator.ts';
 import { type Site, startSite } from './site.ts';
 
 const DAY_MS = 86_400_000;
-const PAGES = [
-  '/operator',
-  '/operator/leads',
-  '/operator/agents',
-  '/operator/confirmations',
-  '/operator/subscribers',
-  '/operator/messages',
-  '/operator/audit',
-  '/operator/sign-in',
-  '/operator/sign-in/sent',
-  '/operator/sign-in/x',
-];
+const PAGES = [...consolePages, '/operator/sign-in', '/operator/sign-in/sent', '/operator/sign-in/x'];
 
 let site: Site;
 let browser: Browser;

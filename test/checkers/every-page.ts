@@ -3,6 +3,7 @@ import { forms } from '../../src/forms/catalog.ts';
 import { pathsOfPage } from '../../src/routes.ts';
 import { pending, pressButton } from '../confirmations/rig.ts';
 import { linkFor, OUR_PAGE, signIn } from '../console/operator.ts';
+import { consolePages } from '../console/pages.ts';
 import { rowOf } from '../newsletter/rig.ts';
 import { connectionRow, keepConnections, queryOf } from '../oauth/rig.ts';
 import { type Answer, call, quote } from '../support/agent.ts';
@@ -154,8 +155,7 @@ export async function renderEveryPage(service: Service): Promise<RenderedPage[]>
         operator.get,
       );
     const [first, second] = rows;
-    const pages = ['', '/agents', '/connections', '/confirmations', '/subscribers', '/messages', '/audit', '/leads'];
-    for (const page of pages) await open(`/operator${page}`);
+    for (const path of consolePages) await open(path);
     for (const query of ['status=undelivered', 'q=eve&progress=answered', 'q=nobody', 'since=x'])
       await open(`/operator/leads?${query}`);
     for (const row of [first, second]) await open(`/operator/leads/${row?.id}`);

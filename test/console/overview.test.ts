@@ -7,6 +7,7 @@ import { credentials, type Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
 import { linkFor, type Operator, signIn, startWithConsole } from './operator.ts';
+import { consolePages } from './pages.ts';
 
 const DAY_MS = 86_400_000;
 const clock = testClock('2026-11-20T12:00:00.000Z');
@@ -34,8 +35,9 @@ describe('GET /operator (reference §12.6)', () => {
     const text = await overview();
     expect(text).toContain('Nothing. There is no new lead, and every lead is delivered.');
     expect(text).toContain('Nothing has been sent yet.');
-    for (const word of ['Leads', 'Agents', 'Confirmations', 'Subscribers', 'Messages', 'Audit']) {
-      expect(text).toMatch(new RegExp(`<a href="/operator/${word.toLowerCase()}">${word}</a>`));
+    for (const path of consolePages) {
+      const link = new RegExp(`<a href="${path}"( aria-current="page")?>\\w+</a>`);
+      expect(text, 'Add the page to `navigation` in src/console/templates.ts').toMatch(link);
     }
   });
 
