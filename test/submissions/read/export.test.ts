@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvHead, csvRecord, csvTimes, jsonLineOf, submissionFormats } from '../../../src/submissions/read/export.ts';
@@ -176,11 +177,12 @@ describe('submissionFormats', () => {
       }),
     );
     const { head, csv } = submissionFormats('Europe/Berlin');
-    expect(head).toBe(
-      '\uFEFFreceived_at,form,progress,name,email,phone,postal_code,project_type,timeline,company,company_size,subject,message,note,origin,agent,status,reference,consent_recorded_at\r\n',
-    );
+    const rule = /The columns of the CSV are (.*?)\./s.exec(readFileSync('docs/reference/13-commands.md', 'utf8'))?.[1];
+    const columns: string[] = rule?.match(/\w+/g) ?? [];
+    expect(head, 'Change the columns in reference §13.4 rule 5').toBe(`\uFEFF${columns.join()}\r\n`);
+    const emptyCells = ','.repeat(columns.indexOf('note') - columns.indexOf('phone'));
     expect(csv({ ...item, progress: 'won', note: 'called' })).toBe(
-      '2026-09-01 14:00:00,homeowner_quote,won,"Ada, L.",ada@example.com,+1 555 0100,,,,,,,,called,agent,acme,delivered,0190b111-0000-7000-8000-000000000001,2026-09-01 14:00:00\r\n',
+      `2026-09-01 14:00:00,homeowner_quote,won,"Ada, L.",ada@example.com,+1 555 0100${emptyCells}called,agent,acme,delivered,0190b111-0000-7000-8000-000000000001,2026-09-01 14:00:00\r\n`,
     );
   });
 
