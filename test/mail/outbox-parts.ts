@@ -5,7 +5,11 @@ import type { Render } from '../../src/mail/messages.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { TestClock } from '../support/clock.ts';
 
-/** Makes PostgreSQL measure leases by the test's clock, as SQLite does. */
+/**
+ * Makes PostgreSQL measure leases by the test's clock, as SQLite does. It replaces the clock only in prepared
+ * statements. `dialect.wallClock` stays the clock of PostgreSQL, because unprepared statements read it too. A time
+ * that the database writes, such as `received_ms`, therefore ignores `advance`. On SQLite it follows the test's clock.
+ */
 export function withClock(opened: Storage, clock: TestClock): Storage {
   if (opened.kind === 'sqlite') return opened;
   // A statement is built once. This placeholder is replaced by the time at which it runs.
