@@ -3,6 +3,7 @@
  * precisely than a run of CI.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { inTurn } from '../../support/in-turn.ts';
 import { mannWhitney } from '../../support/mann-whitney.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { expectAlike, type Kinds, post, SAMPLES, sample } from '../../support/timing.ts';
@@ -77,7 +78,7 @@ describe('membership timing with a slow upstream', () => {
     bots: () => post(behind, path, { ...person(), 'bot-field': 'x' }),
   });
 
-  test.each([5, 40, 46, 47, 96])(
+  test.each(inTurn([5, 40, 46, 47, 96], 3))(
     'answers members, strangers and bots equally fast with an upstream of %i ms',
     async (latency) => {
       // The upstream recognizes members and takes equally long for everybody.
