@@ -1,6 +1,6 @@
 /**
- * Lighthouse over every page, as a phone sees it. Chromium has WebMCP on, so that the category for agents is complete.
- * `npm run programs` installs Lighthouse.
+ * Lighthouse over every page, as a phone sees it. CI audits half of the pages for each state of the tree. Chromium has
+ * WebMCP on, so that the category for agents is complete. `npm run programs` installs Lighthouse.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { pages, pathsOfPage } from '../../src/routes.ts';
+import { inTurn } from '../support/in-turn.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
 import { ranToTheEnd } from '../support/ran.ts';
 
@@ -79,9 +80,10 @@ function complaintsOf({ categories, audits }: Report): string[] {
 
 const files = readdirSync(join(import.meta.dirname, '../../content')).filter((name) => name.endsWith('.md'));
 const every = [...files.map((name) => pathsOfPage(name.replace('.md', '')).path), pages.reference.path];
+const audited = inTurn(every, 2);
 const withForm = Object.values(forms).map(({ page }) => pathsOfPage(page).path);
 
-test.each(every)('%s reaches the budget in each category, and completes the one for agents', async (path) => {
+test.each(audited)('%s reaches the budget in each category, and completes the one for agents', async (path) => {
   // The audit of robots.txt knows no `Agentmap:`, although another audit reads this line. Search engines must not
   // list the thank-you page, so the audit whether they can does not apply to it.
   const skipped = ['robots-txt', ...(path === pages.thankYou.path ? ['is-crawlable'] : [])];
