@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { breakUpstream, type Site, startSite } from './site.ts';
@@ -26,7 +27,7 @@ const at = (width: number, scheme: 'light' | 'dark' = 'light') =>
 const press = (page: Page) => page.locator('form button[type=submit]').click();
 
 describe.each(['light', 'dark'] as const)('axe has no findings in %s', (scheme) => {
-  test.each([360, 1280])('on any page at %i px', async (width) => {
+  test.each(inTurn([360, 1280], 2))('on any page at %i px', async (width) => {
     const { page, close } = await at(width, scheme);
     for (const path of paths) {
       await page.goto(path);

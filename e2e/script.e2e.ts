@@ -4,6 +4,7 @@ import { type Browser, devices, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { forms } from '../src/forms/catalog.ts';
 import { pathsOfPage } from '../src/routes.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { answering } from '../test/support/upstream.ts';
 import { openBrowser, openPage } from './browser.ts';
 import { plantError, type Site, startSite } from './site.ts';
@@ -59,22 +60,27 @@ describe('checks of the script', () => {
     await close();
   });
 
-  test.each([
-    'ada@example.co.uk',
-    "o'neil+list@mail.example",
-    'ada@bücher.example',
-    '\u200eada@example.com',
-    'ａｄａ＠example.com',
-    // The blank Braille cell, which the server removes.
-    'ada\u2800@example.com\u2800',
-  ])('accept %s, as the server does', async (email) => {
+  test.each(
+    inTurn(
+      [
+        'ada@example.co.uk',
+        "o'neil+list@mail.example",
+        'ada@bücher.example',
+        '\u200eada@example.com',
+        'ａｄａ＠example.com',
+        // The blank Braille cell, which the server removes.
+        'ada\u2800@example.com\u2800',
+      ],
+      2,
+    ),
+  )('accept %s, as the server does', async (email) => {
     const { page, close } = await filled(forms.newsletter, { email });
     await press(page);
     await page.waitForURL('**/thank-you');
     await close();
   });
 
-  test.each(['ada', 'ada@example', 'ada@example..com', 'a b@example.com', 'ada@-example.com'])(
+  test.each(inTurn(['ada', 'ada@example', 'ada@example..com', 'a b@example.com', 'ada@-example.com'], 2))(
     'reject %s, as the server does',
     async (email) => {
       const { page, close } = await filled(forms.newsletter, { email });
@@ -199,13 +205,18 @@ test('the counter shows the remaining characters near the limit', async () => {
 });
 
 describe('suggested correction of the mail domain', () => {
-  test.each([
-    ['ada@gmial.com', 'ada@gmail.com'],
-    ['ada@gmail.con', 'ada@gmail.com'],
-    ['ada@hotmal.com', 'ada@hotmail.com'],
-    ['ada@gmailcom', 'ada@gmail.com'],
-    ['ada@paint.con', 'ada@paint.com'],
-  ])('is offered for %s', async (written, meant) => {
+  test.each(
+    inTurn(
+      [
+        ['ada@gmial.com', 'ada@gmail.com'],
+        ['ada@gmail.con', 'ada@gmail.com'],
+        ['ada@hotmal.com', 'ada@hotmail.com'],
+        ['ada@gmailcom', 'ada@gmail.com'],
+        ['ada@paint.con', 'ada@paint.com'],
+      ],
+      2,
+    ),
+  )('is offered for %s', async (written, meant) => {
     const { page, close } = await filled(forms.contact, { email: written });
     await page.getByRole('button', { name: meant }).click();
     expect(await page.getByLabel('E-mail address').inputValue()).toBe(meant);
@@ -213,7 +224,7 @@ describe('suggested correction of the mail domain', () => {
     await close();
   });
 
-  test.each(['ada@gmail.com', 'ada@ymail.com', 'ada@mail.com', 'ada@yahoo.ca', 'ada@paint.example'])(
+  test.each(inTurn(['ada@gmail.com', 'ada@ymail.com', 'ada@mail.com', 'ada@yahoo.ca', 'ada@paint.example'], 2))(
     'is not offered for %s',
     async (email) => {
       const { page, close } = await filled(forms.contact, { email });
