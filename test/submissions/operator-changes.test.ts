@@ -168,6 +168,22 @@ describe.each(databases)('operator changes to a submission on %s', (name, create
       expect(seen).toEqual([{ id, kind: 'ended', outcome: 'rateLimited' }]);
     });
 
+    test('returns notTaken if the mark is removed without an attempt, although an earlier attempt was the operator’s', async () => {
+      const asked = await ask({ ...undelivered, attempts: [{ by: 'operator', outcome: 'confirmed' }] });
+      const { seen } = await see([set(asked.id, { resend_asked_ms: null })], [asked]);
+      expect(seen).toEqual([{ id: asked.id, kind: 'notTaken' }]);
+    });
+
+    test('returns the outcome of the last attempt if the operator asks again during the first', async () => {
+      const asked = await ask(undelivered);
+      const { id } = asked;
+      const failed = { by: 'operator', outcome: 'rateLimited' } as const;
+      const askedAgain = set(id, { attempts: attemptLine(failed), resend_asked_ms: 1 });
+      const end = settle(id, 'delivered', failed, { by: 'operator' });
+      const { seen } = await see([askedAgain, take(id), end], [asked]);
+      expect(seen).toEqual([{ id, kind: 'ended', outcome: 'confirmed' }]);
+    });
+
     test('returns the outcome even if the content is deleted at the end of the attempt', async () => {
       const asked = await ask(waiting);
       const { id } = asked;
