@@ -102,6 +102,8 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
     });
     await until(async () => (await count('executions')) > 0);
     for (let second = 0; second < 4; second += 1) clock.advance(1_000);
+    // An answer that did not wait would arrive before the answers to these requests.
+    for (let asked = 0; asked < 5; asked += 1) await previewOf();
     expect(status).toBeUndefined();
     await until(async () => {
       clock.advance(500);
@@ -270,6 +272,8 @@ describe.each(databases)('sandbox clients on %s', (_name, create) => {
     };
     const reported = await pending(service, { fields: from('fay') });
     await pressButton(service, reported.path, 'report');
+    await pressButton(service, (await ask(from('gil'))).path, 'report');
+    expect(await marked('confirmation_reports')).toEqual([expect.toSatisfy((rows) => rows > 0), 1]);
     await execute();
     const sweep = openSandboxRetention({ ...service.parts, clock });
     await sweep.work();
