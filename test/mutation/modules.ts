@@ -8,6 +8,14 @@ export const modules = process.env.MUTATE_MODULE?.split(',') ?? [
   'storage',
   'limits',
   'credentials',
+  'submissions',
+  'confirmations',
+  'sandbox',
+  'oauth',
+  'receipts',
+  'newsletter',
+  'notices',
+  'console',
 ];
 
 // Tests distinguish local time from GMT. They run in a worker thread, which can't change the time zone.
