@@ -7,6 +7,9 @@ if (!canInject && process.env.TEST_SERVICES === 'required') {
   throw new Error('strace is not there, and TEST_SERVICES=required wants it.');
 }
 
+/** Time limit for strace to detach from all threads. */
+const DETACHED_WITHIN_MS = 3_000;
+
 export type Injection = {
   /** Detaches from the process. Resolves with the number of failed system calls. */
   stop(): Promise<number>;
@@ -37,7 +40,10 @@ export async function inject(pid: number, ...faults: string[]): Promise<Injectio
   return {
     stop: async () => {
       child.kill('SIGINT');
+      // If a thread died before its process, strace can wait for it forever, and the dead process stays.
+      const killing = setTimeout(() => child.kill('SIGKILL'), DETACHED_WITHIN_MS);
       await ended;
+      clearTimeout(killing);
       return said.match(/\(INJECTED\)/g)?.length ?? 0;
     },
   };
