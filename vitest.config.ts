@@ -95,10 +95,11 @@ export default defineConfig({
           ...waiting,
           name: 'attacks',
           include: attacks,
+          hookTimeout: 30_000,
           exclude: [...configDefaults.exclude, ...attacksTimed],
         },
       },
-      { test: { ...alone, name: 'attacks-timed', include: attacksTimed } },
+      { test: { ...alone, name: 'attacks-timed', include: attacksTimed, hookTimeout: 30_000 } },
       {
         test: {
           ...waiting,

@@ -82,7 +82,7 @@ async function sentBy(
   return rows.filter(({ event }) => event.includes(`"${email}"`)).length;
 }
 
-/** What is missing or broken in the page, and the script that breaks it. CI runs half of them. */
+/** The defects of a page, each with the function that plants it. CI runs half of them. */
 const broken = [
   ['AbortSignal.timeout is missing', lacks('AbortSignal.timeout')],
   ['navigator.onLine is false', has("Navigator.prototype, 'onLine'", 'return false;')],

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 /** Largest number of lines of each group of files. */
 const limits: [files: string, lines: number][] = [
   ['{src,sim,chaos,bench,deploy,examples,bin}/**/*.{ts,js}', 250],
-  ['e2e/**/!(*.e2e).ts', 250],
+  ['e2e/**/!(*.e2e).{ts,js}', 250],
   ['{test,e2e}/**/*.ts', 400],
 ];
 

@@ -130,17 +130,24 @@ describe('lint/modules.ts', () => {
   });
 });
 
+test('the files of src have a median of at most 110 lines', () => {
+  const files = globSync('src/**/*.ts', { cwd: project });
+  expect(files.length).toBeGreaterThan(200);
+  const lengths = files.map((path) => readFileSync(join(project, path), 'utf8').split('\n').length - 1);
+  expect(lengths.sort((a, b) => a - b)[Math.floor(files.length / 2)]).toBeLessThanOrEqual(110);
+});
+
 test('lint/sizes.ts accepts 250 lines of source and 400 of tests, and reports longer files with their limit', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sizes-'));
   const program = [join(project, 'lint/sizes.ts')];
   const lines = (count: number) => 'one\n'.repeat(count);
   const short = { 'src/a.ts': lines(250), 'e2e/b.e2e.ts': lines(400), 'test/c.test.ts': lines(400) };
   expect(run(folder, short, 'node', program)).toEqual({ status: 0, output: '' });
-  const long = { 'src/a.ts': lines(251), 'e2e/d.ts': lines(251), 'test/c.test.ts': lines(401) };
+  const long = { 'src/a.ts': lines(251), 'e2e/d.js': lines(251), 'test/c.test.ts': lines(401) };
   const { status, output } = run(folder, long, 'node', program);
   expect(status).toBe(1);
   expect(output.split('\n').filter(Boolean).sort()).toEqual([
-    'e2e/d.ts has 251 lines, and the limit is 250. Split it.',
+    'e2e/d.js has 251 lines, and the limit is 250. Split it.',
     'src/a.ts has 251 lines, and the limit is 250. Split it.',
     'test/c.test.ts has 401 lines, and the limit is 400. Split it.',
   ]);

@@ -32,35 +32,40 @@ function askWithoutReading(service: ServiceProcess, count: number, bytes: string
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('clients that pipeline and never read', () => {
-  // Without a bound on waiting requests, these loads took 205 and 764 MB.
   test.each([
-    [100, 350, 100],
-    [40, 4_000, 380],
+    [100, 350],
+    [40, 4_000],
   ])(
-    '%i connections of %i requests use less than %i MB and do not delay other clients',
-    async (connections, requests, megabytes) => {
+    'use less than 100 MB and do not delay other clients: %i connections of %i requests',
+    async (connections, requests) => {
       const service = await startProcess();
       const bytes = get('/openapi.json').repeat(requests);
       // The first connections make the process grow as any load does. The test measures the growth through the second set.
       const sockets = askWithoutReading(service, connections, bytes);
       await pause(4_000);
-      const before = memoryOf(service);
-      sockets.push(...askWithoutReading(service, connections, bytes));
-      let most = 0;
-      const waits: number[] = [];
-      const end = performance.now() + 8_000;
-      while (performance.now() < end) {
-        const startedAt = performance.now();
-        expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
-        waits.push(performance.now() - startedAt);
-        most = Math.max(most, memoryOf(service) - before);
-        await pause(100);
+      const grown: number[] = [];
+      // A set whose memory V8 collects late is followed by another one. Without a bound, each set would cost as much.
+      while (grown.length < 2 && grown.every((bytes) => bytes >= 100 * MEGABYTE)) {
+        const before = memoryOf(service);
+        sockets.push(...askWithoutReading(service, connections, bytes));
+        let most = 0;
+        const waits: number[] = [];
+        const end = performance.now() + 8_000;
+        while (performance.now() < end) {
+          const startedAt = performance.now();
+          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+          waits.push(performance.now() - startedAt);
+          most = Math.max(most, memoryOf(service) - before);
+          await pause(100);
+        }
+        console.info(`${connections} × ${requests}: +${Math.round(most / MEGABYTE)} MB at most`);
+        grown.push(most);
+        // One request may come at a busy moment of the machine.
+        waits.sort((one, other) => one - other);
+        expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(1_000);
       }
-      console.info(`${connections} × ${requests}: +${Math.round(most / MEGABYTE)} MB at most`);
-      // One request may come at a busy moment of the machine.
-      waits.sort((one, other) => one - other);
-      expect(waits[Math.floor(waits.length / 2)]).toBeLessThan(1_000);
-      expect(most).toBeLessThan(megabytes * MEGABYTE);
+      // Without a bound, the same load cost 205 and 764 MB.
+      expect(grown.at(-1)).toBeLessThan(100 * MEGABYTE);
       for (const socket of sockets) socket.destroy();
     },
   );
