@@ -65,7 +65,7 @@ async function visit(server: string, binary: string): Promise<Visit> {
     value: async (selector) => String(await find(selector).getProperty('value')),
     address: () => driver.getCurrentUrl(),
     cookie: async (name) => (await driver.manage().getCookies()).find((each) => each.name === name),
-    // A driver that stopped to answer has ended the session already.
+    // A driver that stopped answering has ended the session already.
     close: () => driver.quit().catch(() => {}),
   };
 }

@@ -47,6 +47,8 @@ export type Dialect = {
   withoutFields: RawBuilder<string>;
   /** True if the database accepts one statement that contains two statements that change rows (`prepareBoth`). */
   nestsChanges: boolean;
+  /** True if the index `submissions_listed` has the text that searches compare. */
+  listedHasText: boolean;
   /** Condition in the second of two nested statements: the first statement, named `first`, has changed a row. */
   firstChanged: RawBuilder<boolean>;
   /** Locks a key until the commit. Does nothing on SQLite, which has one writer at a time. */

@@ -51,6 +51,7 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern}`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
+      listedHasText: false,
       firstChanged: sql<boolean>`exists (select from first)`,
     },
     ...readAndWrite(db),

@@ -29,6 +29,7 @@ export function sqliteDialect(): Dialect {
     matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`,
     withoutFields: sql<string>`json_set(event, '$.data.fields', json('{}'))`,
     nestsChanges: false,
+    listedHasText: true,
     firstChanged: sql<boolean>`true`,
   };
 }

@@ -114,10 +114,9 @@ async function countUpTo(reader: ReadOnly, filter: SubmissionFilter): Promise<To
     const some = matching(reader, db, filter)
       .select('received_ms')
       .limit(reader.dialect.constant(COUNTED_ROWS + 1));
-    // With an order, SQLite reads the texts from the index, which is smaller than the table. PostgreSQL has no texts in
-    // the index, and reads the whole table faster without an order.
-    const ordered =
-      filter.status === undefined || reader.kind === 'postgres' ? some : some.orderBy('received_ms', 'desc');
+    // With an order, the database reads the texts from the index, if it has them. The table is larger.
+    const isOrdered = filter.status !== undefined && reader.dialect.listedHasText;
+    const ordered = isOrdered ? some.orderBy('received_ms', 'desc') : some;
     return db.selectFrom(ordered.as('some')).select((row) => row.fn.countAll<number>().as('rows'));
   });
   const rows = Number(counted?.rows ?? 0);
