@@ -1,0 +1,36 @@
+/** Writes the lines of the log, on a full disk and to a slow reader as well. */
+import { writeSync } from 'node:fs';
+import type { Clock } from './clock.ts';
+
+/** Limit for lines in memory that can't be written yet. */
+const KEPT_BYTES = 1_000_000;
+
+const RETRY_MS = 1_000;
+
+/**
+ * Returns the function that writes lines to a file descriptor. A line is written before the call returns. While the
+ * disk is full or the reader of a pipe is behind, the first lines stay in memory and later ones are dropped. Each
+ * further line, or a second without one, repeats the attempt. A failure has nowhere to be reported.
+ */
+export function lineWriter(fd: number, clock: Pick<Clock, 'after'>): (line: string) => void {
+  let kept: Buffer = Buffer.alloc(0);
+  let isRetryDue = false;
+  const write = () => {
+    try {
+      while (kept.length > 0) kept = kept.subarray(writeSync(fd, kept));
+    } catch {
+      if (isRetryDue) return;
+      isRetryDue = true;
+      clock.after(RETRY_MS, () => {
+        isRetryDue = false;
+        write();
+      });
+    }
+  };
+  return (line) => {
+    const bytes = Buffer.from(line);
+    if (kept.length === 0) kept = bytes;
+    else if (kept.length + bytes.length <= KEPT_BYTES) kept = Buffer.concat([kept, bytes]);
+    write();
+  };
+}
