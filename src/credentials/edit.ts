@@ -85,7 +85,7 @@ export async function editClients(
   const target = followLink(path);
   const lock = await orEditFault(target, () => {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-    return acquireLock(`${target}.lock`);
+    return acquireLock(target);
   });
   let written: string | undefined;
   try {
@@ -117,12 +117,15 @@ async function orEditFault<T>(target: string, step: () => T | Promise<T>): Promi
   }
 }
 
-async function acquireLock(path: string): Promise<Lock> {
+/** Takes the lock of a file. If a process died with the lock, removes the new file that this process left. */
+async function acquireLock(target: string): Promise<Lock> {
+  const path = `${target}.lock`;
   for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
     const owner = newId();
     if (createExclusively(path, owner)) return { path, owner };
     const stale = staleLock(path);
-    if (stale === undefined || !releaseLock(stale)) await systemClock.sleep(LOCK_RETRY_MS);
+    const clean = () => stale && rmSync(besideOf(target, stale.owner), { force: true });
+    if (stale === undefined || !releaseLock(stale, clean)) await systemClock.sleep(LOCK_RETRY_MS);
   }
   throw new EditFault(`Another command is changing the credentials. Try again, or remove ${path}.`);
 }
@@ -187,8 +190,8 @@ function ownerOf(lock: string): string | undefined {
  * Writes a new file beside the file that it will replace, and returns the path of the new file. The new file has mode
  * 0600 and the owner of the old file, because an edit by root must not take the file from the service.
  */
-function writeBeside(path: string, text: string, name: string): string {
-  const temporary = `${path}.${name}.tmp`;
+function writeBeside(path: string, text: string, owner: string): string {
+  const temporary = besideOf(path, owner);
   try {
     writeFileSync(temporary, text, { mode: 0o600, flush: true });
     const before = statSync(path, { throwIfNoEntry: false });
@@ -198,6 +201,11 @@ function writeBeside(path: string, text: string, name: string): string {
     rmSync(temporary, { force: true });
     throw error;
   }
+}
+
+/** Returns the path of the new file that the lock's owner writes. */
+function besideOf(target: string, owner: string): string {
+  return `${target}.${owner}.tmp`;
 }
 
 function followLink(path: string): string {

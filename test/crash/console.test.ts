@@ -231,6 +231,7 @@ describe.for(databases)('change in the console whose process is killed, on %s', 
         const next = { do: 'issue', name: `after-${what}`, label: '', expires: '', scope: 'lead:preview' };
         expect((await pressing('/operator/agents', next)({})).status).toBe(200);
         expect(counted(next.name)).toBe(1);
+        expect(globSync(`${file}.*`)).toEqual([]);
       },
     );
   });

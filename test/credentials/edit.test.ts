@@ -91,6 +91,15 @@ test('editClients takes over the lock of a process that died in its last step', 
   expect(readdirSync(folder)).toEqual(['agents.json']);
 });
 
+test('editClients removes the new file that a killed process left beside the old one', async () => {
+  writeFileSync(`${path}.lock`, 'the-dead');
+  utimesSync(`${path}.lock`, longAgo, longAgo);
+  writeFileSync(`${path}.the-dead.tmp`, '{}');
+  await editClients(path, adding('own'));
+  expect(names()).toEqual(['own']);
+  expect(readdirSync(folder)).toEqual(['agents.json']);
+});
+
 test('editClients throws and changes nothing if another process took over its lock meanwhile', async () => {
   writeFileSync(join(folder, 'go'), '');
   const heldUp = editClients(path, (file) => {
