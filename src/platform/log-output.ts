@@ -11,6 +11,8 @@ const RETRY_MS = 1_000;
  * Returns the function that writes lines to a file descriptor. A line is written before the call returns. While the
  * disk is full or the reader of a pipe is behind, the first lines stay in memory and later ones are dropped. Each
  * further line, or a second without one, repeats the attempt. A failure has nowhere to be reported.
+ *
+ * A full pipe must not block the process, so the descriptor must be non-blocking. `process.stdout` makes its own so.
  */
 export function lineWriter(fd: number, clock: Pick<Clock, 'after'>): (line: string) => void {
   let kept: Buffer = Buffer.alloc(0);

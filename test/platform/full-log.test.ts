@@ -11,6 +11,11 @@ describe('service whose standard output can’t be written', () => {
       output: 'is a pipe without a reader',
       shell: 'cd "$DATA_DIR"; mkfifo log; head -c 1 log >/dev/null & exec "$@" >log',
     },
+    {
+      output: 'is a full pipe whose reader has stopped',
+      shell: `cd "$DATA_DIR"; mkfifo log; (while kill -0 $$ 2>/dev/null; do sleep 0.1; done) <log &
+        head -c 65536 /dev/zero >log; exec "$@" >log`,
+    },
   ])('starts, answers and drains if the output $output', async ({ shell }) => {
     const upstream = await startUpstream();
     const held = Promise.withResolvers<() => void>();
