@@ -117,7 +117,7 @@ async function orEditFault<T>(target: string, step: () => T | Promise<T>): Promi
   }
 }
 
-/** Takes the lock of a file. If a process died with the lock, removes the new file that this process left. */
+/** Takes the lock of a file. If a process died with the lock, also removes its unfinished new file. */
 async function acquireLock(target: string): Promise<Lock> {
   const path = `${target}.lock`;
   for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {

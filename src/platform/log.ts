@@ -21,7 +21,7 @@ export function openLog(level: string, onTerminal = false): Logger {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
     },
-    // pino's own destination takes twice as long, because it makes two buffers and an event of each line.
+    // pino's own destination needs twice the time, because it makes two buffers and an event of each line.
     { write: onTerminal ? (line) => write(terminalLine(line)) : write },
   );
 }
