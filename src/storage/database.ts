@@ -41,8 +41,11 @@ export type Dialect = {
    * another index of the column, and sort.
    */
   partialOn(column: string, text: string): RawBuilder<boolean>;
-  /** Condition: the column matches a pattern of `like`, in which a backslash escapes a wildcard. */
-  matches(column: string, pattern: string): RawBuilder<boolean>;
+  /**
+   * Condition: the column contains the texts in this order. It is for a part of an `or`, where PostgreSQL evaluates
+   * conditions as they are written.
+   */
+  contains(column: string, texts: readonly string[]): RawBuilder<boolean>;
   /** Expression for the body of the row's event with empty `fields`. */
   withoutFields: RawBuilder<string>;
   /** True if the database accepts one statement that contains two statements that change rows (`prepareBoth`). */
@@ -113,4 +116,9 @@ export type Scrubbed =
 /** The store can't be reached or can't write. The answer is a 503. */
 export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable';
+}
+
+/** Returns the pattern of `like` for texts in this order. A backslash escapes the wildcards `%` and `_`. */
+export function patternOf(texts: readonly string[]): string {
+  return `%${texts.map((text) => text.replace(/[\\%_]/g, '\\$&')).join('%')}%`;
 }

@@ -7,7 +7,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Log } from '../../platform/log.ts';
-import { type Storage, StorageUnavailable } from '../database.ts';
+import { patternOf, type Storage, StorageUnavailable } from '../database.ts';
 import { FIRST_MIGRATION, migrate } from '../migrate.ts';
 import { readAndWrite } from '../queries.ts';
 import type { Reader } from '../reader.ts';
@@ -47,8 +47,9 @@ export async function openPostgres(url: string, log?: Log): Promise<Storage> {
       wallClock: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`,
       constant: (value) => sql.lit(value),
       partialOn: (column, text) => sql<boolean>`${sql.ref(column)} = ${sql.lit(text)}`,
-      // `strpos` is faster, but the planner would expect that `strpos` matches a third of all rows.
-      matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern}`,
+      // `strpos` is faster. The planner estimates by `like`. It would expect that `strpos` matches a third of all rows.
+      contains: (column, texts) =>
+        sql`(strpos(${sql.ref(column)}, ${texts.at(-1)}) > 0 and ${sql.ref(column)} like ${patternOf(texts)})`,
       withoutFields: sql<string>`jsonb_set(event::jsonb, '{data,fields}', '{}')::text`,
       nestsChanges: true,
       listedHasText: false,

@@ -3,7 +3,14 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
 import type { Clock } from '../../platform/clock.ts';
-import { type Change, type Dialect, type OpenTransaction, type Storage, StorageUnavailable } from '../database.ts';
+import {
+  type Change,
+  type Dialect,
+  type OpenTransaction,
+  patternOf,
+  type Storage,
+  StorageUnavailable,
+} from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { compilerOver, transact } from '../queries.ts';
 import { transactInThread } from './bulk-write.ts';
@@ -26,7 +33,7 @@ export function sqliteDialect(): Dialect {
     constant: (value) => sql.lit(value),
     partialOn: (column, text) => sql<boolean>`likely(${sql.ref(column)} = ${sql.lit(text)})`,
     // `like` takes 0.6 times the time of `instr`.
-    matches: (column, pattern) => sql<boolean>`${sql.ref(column)} like ${pattern} escape '\\'`,
+    contains: (column, texts) => sql`${sql.ref(column)} like ${patternOf(texts)} escape '\\'`,
     withoutFields: sql<string>`json_set(event, '$.data.fields', json('{}'))`,
     nestsChanges: false,
     listedHasText: true,

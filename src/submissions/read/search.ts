@@ -38,28 +38,13 @@ export function containsWord(
   row: ExpressionBuilder<Schema, 'submissions'>,
   { text: word, clients }: SearchWord,
 ): Expression<SqlBool> {
-  const contains = (...texts: string[]) => {
-    const escaped = texts.map((text) => text.replace(/[\\%_]/g, '\\$&'));
-    return dialect.matches('search_text', `%${escaped.join('%')}%`);
-  };
+  const contains = (...texts: string[]) => dialect.contains('search_text', texts);
+  // The digits of a number are part of the text, so that the first condition finds a word of digits there.
+  const digits = TELEPHONE_WORD.test(word) && /\D/.test(word) ? digitsOf(word) : '';
   return row.or([
-    isNumberWithSigns(word) ? containsNumber(word, row, contains) : contains(word),
-    ...(clients.length === 0 ? [] : [row('client', 'in', [...clients])]),
+    contains(word),
+    ...(digits.length < 3 ? [] : [contains(BEFORE_DIGITS, digits)]),
+    // No client has an empty name, and a list of values must not be empty.
+    row('client', 'in', ['', ...clients]),
   ]);
-}
-
-/** Returns true for a word with signs whose digits can be within a telephone number (reference §12.8). */
-function isNumberWithSigns(word: string): boolean {
-  return TELEPHONE_WORD.test(word) && /\D/.test(word) && digitsOf(word).length >= 3;
-}
-
-/** Returns the condition that a row contains a number as typed, or its digits within the telephone number. */
-function containsNumber(
-  word: string,
-  row: ExpressionBuilder<Schema, 'submissions'>,
-  contains: (...texts: string[]) => Expression<SqlBool>,
-): Expression<SqlBool> {
-  const [group = ''] = (word.match(/\d+/g) ?? []).sort((one, other) => other.length - one.length);
-  // Both alternatives contain each group of digits. The comparison with one group excludes most rows.
-  return row.and([contains(group), row.or([contains(word), contains(BEFORE_DIGITS, digitsOf(word))])]);
 }
