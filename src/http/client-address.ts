@@ -92,7 +92,7 @@ function parseAddress(text: string): Address | undefined {
 
 /** Removes the interface of an address such as `fe80::1%eth0`. */
 function withoutZone(text: string): string {
-  return text.replace(/%.*$/s, '');
+  return text.replace(/%.*/s, '');
 }
 
 /** Parses `address` or `address/bits`. Refuses octal, hexadecimal and short addresses, which are ambiguous. */

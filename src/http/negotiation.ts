@@ -4,7 +4,7 @@ import { memoizeLast } from '../platform/lazy.ts';
 /** Quality of a media type, and whether the header names it instead of covering it by a wildcard. */
 type Match = { quality: number; named: boolean };
 
-const RANGE = /^\s*([^\s;/]+)\/([^\s;]+)\s*(;.*)?$/;
+const RANGE = /^\s*([^\s;/]+\/[^\s;]+)\s*(;.*)?$/;
 const QUALITY = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
 
 /**
@@ -12,7 +12,7 @@ const QUALITY = /;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
  * browser names Markdown, and a wildcard alone gets the page for people.
  */
 export const prefersMarkdown = memoizeLast((accept: string | undefined): boolean => {
-  if (accept === undefined || accept.trim() === '') return false;
+  if (accept === undefined) return false;
   const markdown = matchOf(accept, 'text', 'markdown');
   const html = matchOf(accept, 'text', 'html');
   if (markdown.quality === 0) return false;
@@ -33,9 +33,9 @@ export function namesProblemDetails(accept: string | undefined): boolean {
 function matchOf(accept: string, wanted: string, subtype: string): Match {
   const ranges = new Map<string, number>();
   for (const part of accept.split(',')) {
-    const [, type = '', sub = '', parameters = ''] = RANGE.exec(part.toLowerCase()) ?? [];
+    const [, range = '', parameters = ''] = RANGE.exec(part.toLowerCase()) ?? [];
     // A malformed quality counts as 1, like a missing quality.
-    ranges.set(`${type}/${sub}`, Number(QUALITY.exec(parameters)?.[1] ?? 1));
+    ranges.set(range, Number(QUALITY.exec(parameters)?.[1] ?? 1));
   }
   const named = ranges.get(`${wanted}/${subtype}`);
   if (named !== undefined) return { quality: named, named: true };
