@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientAddressReader, isAddressOrRange } from '../../src/http/client-address.ts';
+import { clientAddressReader, isAddressOrRange, isEveryAddress } from '../../src/http/client-address.ts';
 
 const proxies = ['10.0.0.0/8', '192.0.2.1', '2001:db8:aaaa::/48'];
 
@@ -68,6 +68,43 @@ describe('client address (reference §3.4)', () => {
     expect(isAddressOrRange(text)).toBe(false);
   });
 
+  test.each(['10.0.0.1', '10.0.0.1/32', '0.0.0.0/0', '10.0.0.0/9', '2001:db8::', '::1/128', '::/0', '::ffff:0:0/96'])(
+    'can have the trusted range %s',
+    (text) => {
+      expect(isAddressOrRange(text)).toBe(true);
+    },
+  );
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1', '192.0.2.2'],
+    ['192.0.2.2/31', '192.0.2.3', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8::1', '2001:db8::2'],
+    ['2001:db8::2/127', '2001:db8::3', '2001:db8::1'],
+    ['::ffff:192.0.2.2/127', '192.0.2.3', '192.0.2.1'],
+    ['::ffff:0:0/96', '192.0.2.1', '::fffe:0:1'],
+    ['::ffff:0:0/95', '::fffe:0:1', '::fffd:0:1'],
+    ['::ffff:0:0%eth0/95', '::fffe:0:1', '192.0.2.1'],
+    ['fe80::/64', 'fe80::1%eth0', 'fe80:0:0:1::1%eth0'],
+    ['fe80::%eth0/64', 'fe80::1', 'fe80:0:0:1::1'],
+  ])('is read from the header behind %s for the peer %s, but not for %s', (range, inside, outside) => {
+    const read = clientAddressReader([range]);
+    expect(read(inside, '198.51.100.7')).toEqual({ key: '198.51.100.7', ignoredForwardedFor: false });
+    expect(read(outside, '198.51.100.7').ignoredForwardedFor).toBe(true);
+  });
+
+  test('is never read from the header because of an invalid range', () => {
+    const read = clientAddressReader(['10/8', '192.0.2.1']);
+    expect(read('10.0.0.1', '198.51.100.7').ignoredForwardedFor).toBe(true);
+    expect(read('192.0.2.1', '198.51.100.7').ignoredForwardedFor).toBe(false);
+  });
+
+  test('is unknown for a peer without an address', () => {
+    const read = clientAddressReader(proxies);
+    for (const forwardedFor of [undefined, '198.51.100.7']) {
+      expect(read('', forwardedFor)).toEqual({ key: 'unknown', ignoredForwardedFor: false });
+    }
+  });
+
   test('is the peer for an IPv4 peer, even if the IPv6 range ::/0 is trusted', () => {
     const read = clientAddressReader(['::/0']);
     expect(read('10.1.2.3', '198.51.100.7').key).toBe('10.1.2.3');
@@ -80,8 +117,22 @@ describe('client address (reference §3.4)', () => {
     expect(read('2001:db8::1', undefined)).not.toEqual(read('2001:db8:0:1::1', undefined));
   });
 
-  test('comes with ignoredForwardedFor if an untrusted peer sends the header', () => {
+  test('comes with ignoredForwardedFor only if an untrusted peer sends the header', () => {
+    expect(clientAddressReader([])('203.0.113.9', undefined).ignoredForwardedFor).toBe(false);
     expect(clientAddressReader([])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(true);
     expect(clientAddressReader(['203.0.113.9'])('203.0.113.9', '1.1.1.1').ignoredForwardedFor).toBe(false);
   });
+});
+
+describe('isEveryAddress', () => {
+  test.each(['0.0.0.0/0', '10.0.0.0/0', '::/0', '::ffff:0:0/96'])('returns true for %s', (range) => {
+    expect(isEveryAddress(range)).toBe(true);
+  });
+
+  test.each(['0.0.0.0/1', '0.0.0.0', '::', '::/1', '::ffff:0:0/95', '::ffff:0:0/97', 'all', ''])(
+    'returns false for %j',
+    (range) => {
+      expect(isEveryAddress(range)).toBe(false);
+    },
+  );
 });
