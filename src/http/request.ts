@@ -6,8 +6,8 @@ import type { BodyRefusal } from '../failures/refusals.ts';
 import { bounds } from '../forms/bounds.ts';
 import { randomSecret } from '../platform/random.ts';
 
-/** A parameter of a content type, quoted or not. */
-const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"][^;]*|)/g;
+/** A parameter of a content type, quoted or not. A value whose closing quote is missing ends at the next semicolon. */
+const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g;
 
 export type ReadBody = { kind: 'read'; bytes: Buffer } | BodyRefusal;
 
@@ -36,7 +36,9 @@ export function declaresOtherCharset(types: string): boolean {
   if (!types.includes(';')) return false;
   return [...types.matchAll(PARAMETER)]
     .filter(([, name = '', value]) => name.toLowerCase() === 'charset' && value !== '')
-    .map(([, , value = '']) => (value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, '$1') : value))
+    .map(([, , value = '']) =>
+      value.startsWith('"') ? value.slice(1).replace(/"$/, '').replace(/\\(.)/gs, '$1') : value,
+    )
     .some((charset) => !/^utf-?8$/i.test(charset.trim()));
 }
 
