@@ -68,9 +68,14 @@ const whyNot = (text: string, of = issuer) => {
   const verified = judge(text, of);
   return verified.kind === 'invalid' ? verified.why : 'valid';
 };
+const encoded = (text: string) => Buffer.from(text).toString('base64url');
 const resigned = (change: object, header: object = {}, key = by.key) => {
+  return resignedText(JSON.stringify({ ...claims, ...change }), header, key);
+};
+/** Signs a text in place of the claims. */
+const resignedText = (payload: string, header: object = {}, key = by.key) => {
   const head = { alg: 'ES256', kid: by.kid, typ: 'agent-receipt+sd-jwt', ...header };
-  const text = [head, { ...claims, ...change }].map((each) => Buffer.from(JSON.stringify(each)).toString('base64url'));
+  const text = [JSON.stringify(head), payload].map(encoded);
   const value = sign('sha256', Buffer.from(text.join('.')), { key, dsaEncoding: 'ieee-p1363' });
   return `${text.join('.')}.${value.toString('base64url')}~`;
 };
@@ -92,6 +97,20 @@ describe('verifyReceipt, valid receipts', () => {
     ['accepts the JSON of the service with deleted disclosures', JSON.stringify({ ...body, disclosures: [] })],
   ])('%s, and returns no field', (_name, text) => {
     expect(judge(text)).toEqual({ kind: 'valid', claims: said, fields: [] });
+  });
+
+  test.each([
+    ['of a failed execution', { status: 'failed' }],
+    ...['client_form', 'page', 'page_email'].map((via) => [`confirmed via ${via}`, { confirmed_via: via }] as const),
+    ['of a sandbox client', { sandbox: true }],
+    ['with further claims that are a text, a number or null', { a: 'x', b: 1, c: null }],
+  ])('accepts a receipt %s, also as JSON', (_name, change) => {
+    const valid = { kind: 'valid', claims: { ...said, ...change }, fields: Object.entries(fields) };
+    expect(judge(compact(resigned(change)))).toEqual(valid);
+    const { status = 'submitted', confirmed_via = 'agent' } = change as { status?: string; confirmed_via?: string };
+    const ended = { ...receipt, status, result: { ok: status === 'submitted' } };
+    const json = { ...body, receipt: ended, confirmed_via, signed_receipt: resigned(change) };
+    expect(judge(JSON.stringify(json))).toEqual(valid);
   });
 
   test('accepts some of the disclosures, in any order', () => {
@@ -144,6 +163,40 @@ describe('verifyReceipt, one change', () => {
   });
 });
 
+describe('verifyReceipt, spellings of JSON', () => {
+  /** Texts of characters that end, escape or resemble a string of JSON. */
+  const texts = fc.array(fc.constantFrom('"', '\\', ':', ' ', 'a', '\n', '{', ','), { maxLength: 12 });
+  const colons = fc.constantFrom(':', ' :', '\n\t: ');
+  /** Returns the text as a string of JSON in which some characters have another spelling. */
+  const spelled = (characters: readonly string[], others: readonly boolean[]) => {
+    const spellings = characters.map((character, at) =>
+      others[at]
+        ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+        : JSON.stringify(character).slice(1, -1),
+    );
+    return `"${spellings.join('')}"`;
+  };
+  const others = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
+
+  test('accepts any spelling of a text, and refuses a second member in the same JSON', () => {
+    fc.assert(
+      fc.property(texts, others, colons, (characters, others, colon) => {
+        const confirmation_text = characters.join('');
+        const jwt = resigned({ confirmation_text });
+        const json = { ...body, receipt: { ...receipt, confirmation_text: 'HERE' }, signed_receipt: jwt };
+        const text = JSON.stringify(json)
+          .replaceAll('":', `"${colon}`)
+          .replace('"HERE"', () => spelled(characters, others));
+        expect(judge(text).kind).toBe('valid');
+        const name = `"confirmation_text"${colon}`;
+        const first = text.replace(name, () => `${name}${spelled([...characters].reverse(), others)},${name}`);
+        expect(whyNot(first)).toMatch(/two members/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 describe('verifyReceipt, invalid receipts', () => {
   test.each<[string, string, RegExp]>([
     ['another algorithm', resigned({}, { alg: 'none' }), /header/],
@@ -161,6 +214,29 @@ describe('verifyReceipt, invalid receipts', () => {
     ['a repeated digest', resigned({ _sd: [...claims._sd, claims._sd[0]] }), /digests/],
     ['digests that are no list', resigned({ _sd: 'none' }), /digests/],
     ['a missing claim', resigned({ client: undefined }), /claims/],
+    ...[
+      'jti',
+      'action',
+      'created_at',
+      'consent_recorded_at',
+      'confirmation_text',
+      'destination',
+      'preview_digest',
+    ].flatMap((name): [string, string, RegExp][] => [
+      [`a missing claim ${name}`, resigned({ [name]: undefined }), /claims/],
+      [`a claim ${name} that is no text`, resigned({ [name]: 1 }), /claims/],
+    ]),
+    ['a missing version', resigned({ api_version: undefined }), /claims/],
+    ['a missing time of signing', resigned({ iat: undefined }), /claims/],
+    ['a time of signing that is a text', resigned({ iat: '1' }), /claims/],
+    ['a time of signing with a fraction', resigned({ iat: 1.5 }), /claims/],
+    ['a mark of a test that is false', resigned({ sandbox: false }), /claims/],
+    ['claims that are null', resignedText('null'), /claims/],
+    ['claims that are a list', resignedText('[]'), /claims/],
+    ['claims that are a text', resignedText('"claims"'), /claims/],
+    ['claims that are no JSON', resignedText('{'), /claims/],
+    ['an object in a further claim', resigned({ further: { _sd: [] } }), /claims/],
+    ['a list in a further claim', resigned({ further: [] }), /claims/],
     ['an unknown status', resigned({ status: 'executing' }), /claims/],
     ['an unknown confirmed_via', resigned({ confirmed_via: 'telephone' }), /claims/],
     ['a claim exp', resigned({ exp: 4_000_000_000 }), /claims/],
@@ -171,10 +247,20 @@ describe('verifyReceipt, invalid receipts', () => {
     ['a text without the final separator', signed.slice(0, -1), /not an SD-JWT/],
     ['an unsigned disclosure', compact(signed, [...disclosed, disclosureOf(Buffer.alloc(16), 'a', 'b')]), /not signed/],
     ['a repeated disclosure', compact(signed, [...disclosed, String(disclosed[0])]), /twice/],
+    ['a further part of the JWT', signed.replace('~', '.AA~'), /not an SD-JWT/],
+    ['a header that is a text', `${encoded('"header"')}${signed.slice(signed.indexOf('.'))}`, /not an SD-JWT/],
+    ['a line break before the receipt', `\n${compact()}`, /not an SD-JWT/],
+    ['a line break within the receipt', compact().replace('~', '\n~'), /signature/],
+    ['two line breaks after the receipt', `${compact()}\n\n`, /after the last disclosure/],
     ['an empty text', '', /not an SD-JWT/],
     ['JSON that is no receipt', '{"ok":true}', /not a receipt/],
     ['invalid JSON', '{', /not a receipt/],
     ['JSON without a signature', JSON.stringify({ ...body, signed_receipt: null }), /not signed/],
+    ['JSON with a signature that is no text', JSON.stringify({ ...body, signed_receipt: 1 }), /not a receipt/],
+    ['JSON whose ok is not true', JSON.stringify({ ...body, ok: 1 }), /not a receipt/],
+    ['JSON whose disclosures are no list', JSON.stringify({ ...body, disclosures: '' }), /not a receipt/],
+    ['JSON whose disclosures are no texts', JSON.stringify({ ...body, disclosures: [1] }), /in the wrong place/],
+    ['JSON with joined disclosures', JSON.stringify({ ...body, disclosures: [disclosed.join('~')] }), /wrong place/],
     ['JSON with a further member', JSON.stringify({ ...body, jwks }), /not a receipt/],
     ['JSON with disclosures elsewhere', JSON.stringify({ ...body, signed_receipt: compact() }), /in the wrong place/],
     ['JSON with another status', JSON.stringify({ ...body, receipt: { ...receipt, status: 'failed' } }), /not the one/],
@@ -253,11 +339,26 @@ test('decode refuses other spellings of the same base64url value', () => {
   for (const other of ['e31', 'e30=', 'e3 0', 'e30\n']) expect(decode(other)).toBeUndefined();
 });
 
+test('decode refuses a text that is not JSON in UTF-8, or has a byte order mark', () => {
+  for (const text of ['', '{', '\ufeff{}', Buffer.from([0x22, 0xff, 0x22])]) {
+    expect(decode(Buffer.from(text).toString('base64url'))).toBeUndefined();
+  }
+});
+
+test('verifyReceipt throws, and calls no receipt invalid, if a key cannot verify signatures of this kind', () => {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const keys = new Map([[by.kid, publicKey]]);
+  expect(() => verifyReceipt(compact(), { keys, issuer })).toThrow();
+});
+
 test('readKeys ignores keys of other types, and returns undefined for an invalid key set', () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
   const rsa = { ...publicKey.export({ format: 'jwk' }), kid: by.kid };
   const offCurve = { ...jwks.keys[0], y: jwks.keys[0]?.x };
   expect(readKeys({ keys: [rsa, offCurve, null, 'key'] })?.size).toBe(0);
+  const others = [{ kty: 'OKP' }, { crv: 'P-384' }, { x: 1 }, { y: 1 }].map((part) => ({ ...jwks.keys[0], ...part }));
+  expect(readKeys({ keys: others })?.size).toBe(0);
+  expect([...(readKeys({ keys: [...others, ...jwks.keys] })?.keys() ?? [])]).toEqual([by.kid]);
   for (const none of [undefined, null, [], {}, { keys: {} }]) {
     expect(readKeys(none)).toBeUndefined();
   }
