@@ -99,15 +99,17 @@ describe('verifyReceipt, valid receipts', () => {
     expect(judge(text)).toEqual({ kind: 'valid', claims: said, fields: [] });
   });
 
-  test.each([
+  test.each<[string, { status?: string; confirmed_via?: string; [further: string]: unknown }]>([
     ['of a failed execution', { status: 'failed' }],
-    ...['client_form', 'page', 'page_email'].map((via) => [`confirmed via ${via}`, { confirmed_via: via }] as const),
+    ['confirmed in the form of a client', { confirmed_via: 'client_form' }],
+    ['confirmed on the page', { confirmed_via: 'page' }],
+    ['confirmed on the page with a code', { confirmed_via: 'page_email' }],
     ['of a sandbox client', { sandbox: true }],
     ['with further claims that are a text, a number or null', { a: 'x', b: 1, c: null }],
   ])('accepts a receipt %s, also as JSON', (_name, change) => {
     const valid = { kind: 'valid', claims: { ...said, ...change }, fields: Object.entries(fields) };
     expect(judge(compact(resigned(change)))).toEqual(valid);
-    const { status = 'submitted', confirmed_via = 'agent' } = change as { status?: string; confirmed_via?: string };
+    const { status = 'submitted', confirmed_via = 'agent' } = change;
     const ended = { ...receipt, status, result: { ok: status === 'submitted' } };
     const json = { ...body, receipt: ended, confirmed_via, signed_receipt: resigned(change) };
     expect(judge(JSON.stringify(json))).toEqual(valid);
