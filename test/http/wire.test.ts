@@ -36,7 +36,7 @@ const chunked = (...chunks: string[]) =>
   [...chunks, ''].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
 const CHUNKED = 'Transfer-Encoding: chunked';
 
-describe('readBody of a request', () => {
+describe('readBody of a request', { timeout: 2_000 }, () => {
   const bodyOf = async (request: IncomingMessage) => {
     const body = await readBody(request, MAXIMUM);
     return body.kind === 'read' ? body.bytes.toString() : body.kind;
@@ -78,7 +78,7 @@ describe('readBody of a request', () => {
   });
 });
 
-describe('headerLines', () => {
+describe('headerLines', { timeout: 2_000 }, () => {
   test('returns every line of a header in its order, however its name is written', async () => {
     const lines = ['Accept: a', 'ACCEPT: b', 'Accept-Language: c', 'X-Named: accept', 'Xccept: d', 'accept: a'];
     expect(await ask((request) => headerLines(request, 'accept'), lines)).toEqual(['a', 'b', 'a']);
@@ -86,7 +86,7 @@ describe('headerLines', () => {
   });
 });
 
-describe('checkSameOrigin', () => {
+describe('checkSameOrigin', { timeout: 2_000 }, () => {
   const site = (value: string) => `Sec-Fetch-Site: ${value}`;
   const from = (value: string) => `Origin: ${value}`;
 
