@@ -5,7 +5,13 @@ import { problems } from '../../src/failures/catalogue.ts';
 import { anchorOf, codeOf, describedAt } from '../../src/failures/codes.ts';
 import { on, pageWords } from '../../src/failures/problem.ts';
 import type { Refusal } from '../../src/failures/refusals.ts';
-import { problemDetails, renderForPage, renderForTool, renderProblem } from '../../src/failures/render.ts';
+import {
+  PROBLEM_TYPE,
+  problemDetails,
+  renderForPage,
+  renderForTool,
+  renderProblem,
+} from '../../src/failures/render.ts';
 import { type Field, forms } from '../../src/forms/catalog.ts';
 
 const receipt = exampleReceipt('failed');
@@ -42,7 +48,7 @@ describe('renderProblem', () => {
       { link: `</api/agent/receipts/${receipt.action_id}>; rel="describedby"` },
     ],
   ])('returns for %o the headers %o', (refusal, headers) => {
-    expect(renderProblem(refusal, 'agent').headers).toEqual(headers);
+    expect(renderProblem(refusal, 'agent').headers).toStrictEqual(headers);
   });
 
   test.each<[Refusal, object]>([
@@ -108,6 +114,10 @@ describe('renderProblem', () => {
 });
 
 describe('problemDetails', () => {
+  test('has the media type of RFC 9457', () => {
+    expect(PROBLEM_TYPE).toBe('application/problem+json');
+  });
+
   const about = { baseUrl: 'https://paint.example', requestId: 'r-1' };
 
   test('has the first sentence as title, without its full stop, and the members of the usual body', () => {
