@@ -65,18 +65,18 @@ function verifyJson(text: string, keys: VerificationKeys, issuer: string): Valid
   const { claims } = verified;
   const isEqual = isDeepStrictEqual(receipt, receiptIn(claims)) && confirmed_via === claims.confirmed_via;
   demand(isEqual, 'The receipt is not the one that was signed.');
-  // If a name is repeated, a parser uses the last value, and a reader may use the first.
-  const isDistinct = countMembers(text) === countMembers(JSON.stringify(body));
+  // If a name is repeated, a parser uses the last value, and a reader may use the first. The text then has more strings.
+  const isDistinct = countStrings(text) === countStrings(JSON.stringify(body));
   demand(isDistinct, 'This JSON has two members with the same name.');
   return verified;
 }
 
-/** Matches a string of JSON, and the colon after the name of a member. An unterminated string extends to the end. */
-const JSON_STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*\\?(?:"(\s*:)?|$)/g;
+/** Matches a string of JSON. An unterminated string extends to the end. */
+const JSON_STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*\\?(?:"|$)/g;
 
-/** Counts the members in a JSON text, members with a repeated name included. */
-function countMembers(text: string): number {
-  return [...text.matchAll(JSON_STRING)].filter(([, colon]) => colon !== undefined).length;
+/** Counts the strings in a JSON text, names of members included. */
+function countStrings(text: string): number {
+  return [...text.matchAll(JSON_STRING)].length;
 }
 
 /** Returns the receipt (reference §5.9) that the claims contain. */
