@@ -36,6 +36,11 @@ describe('upstream of sandbox clients', () => {
 
   test('sends nothing if the lease left no time, whatever the tag', async () => {
     const { outcome, sleptMs } = await deliver('ada+slow@example.com', false);
-    expect([outcome, sleptMs]).toMatchObject([{ kind: 'unconfirmed', unsent: true }, 0]);
+    const reason = 'The lease left no time to send.';
+    expect([outcome, sleptMs]).toEqual([{ kind: 'unconfirmed', reason, unsent: true }, 0]);
+  });
+
+  test('is not the embedded inbox, which stores what it gets', () => {
+    expect(openSandboxUpstream({ clock: testClock() }).embedded).toBe(false);
   });
 });
