@@ -336,6 +336,12 @@ test('other SD-JWT libraries accept our signed receipts with arbitrary values', 
   );
 });
 
+test('claimsOf marks the receipt of a sandbox client', () => {
+  const of = { issuer, signedAt: new Date(1e12), digests: [] };
+  expect(claimsOf({ ...row, sandbox: 1 }, of)).toMatchObject({ sandbox: true, iat: 1e9 });
+  expect(claimsOf({ ...row, sandbox: 0 }, of)).not.toHaveProperty('sandbox');
+});
+
 test('decode refuses other spellings of the same base64url value', () => {
   expect(decode('e30')).toEqual({});
   for (const other of ['e31', 'e30=', 'e3 0', 'e30\n']) expect(decode(other)).toBeUndefined();
