@@ -162,6 +162,7 @@ describe('traceparent', () => {
   test.each([
     ['it is missing', undefined],
     ['it came twice', [valid, valid]],
+    ['it is a list', [valid]],
     ['it is empty', ''],
     ['its version is unknown', `01-${traceId}-${span}-01`],
     ['it is in upper case', valid.toUpperCase()],

@@ -1,7 +1,7 @@
 /** Functions that read a request or a response, over real connections (reference §3.2, §3.12). */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { headerLines, readBody } from '../../src/http/request.ts';
 import { readBody as readResponse } from '../../src/http/response.ts';
@@ -39,15 +39,21 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 describe('readBody of a request', { timeout: 2_000 }, () => {
   const bodyOf = async (request: IncomingMessage) => {
     const body = await readBody(request, MAXIMUM);
-    return body.kind === 'read' ? body.bytes.toString() : body.kind;
+    return body.kind === 'read' ? `read ${body.bytes}` : body.kind;
   };
 
   test.each<[string, string, string[], string]>([
-    ['the bytes of a body of the maximum size', '0123456789', ['Content-Length: 10'], '0123456789'],
-    ['the bytes of chunks in their order', '0123456789', [CHUNKED], chunked('012', '3456', '789')],
-    ['no bytes if no body is announced', '', [], ''],
-    ['no bytes of an empty body', '', [CHUNKED], chunked()],
-    ['the bytes of UTF-8', 'ab', ['Content-Type: text/plain; charset=utf-8', 'Content-Length: 2'], 'ab'],
+    ['the bytes of a body of the maximum size', 'read 0123456789', ['Content-Length: 10'], '0123456789'],
+    ['the bytes of chunks in their order', 'read 0123456789', [CHUNKED], chunked('012', '3456', '789')],
+    ['no bytes if no body is announced', 'read ', [], ''],
+    ['no bytes of an empty body', 'read ', [CHUNKED], chunked()],
+    ['the bytes of UTF-8', 'read ab', ['Content-Type: text/plain; charset=utf-8', 'Content-Length: 2'], 'ab'],
+    [
+      'the bytes of UTF-8 for two content types',
+      'read ab',
+      ['Content-Type: text/plain; charset=utf-8', 'Content-Type: a/b; charset=utf-8', 'Content-Length: 2'],
+      'ab',
+    ],
     ['contentEncoding', 'contentEncoding', ['Content-Encoding: identity', 'Content-Length: 2'], 'ab'],
     ['charset', 'charset', ['Content-Type: text/plain; charset=latin1', 'Content-Length: 2'], 'ab'],
     [
@@ -63,11 +69,15 @@ describe('readBody of a request', { timeout: 2_000 }, () => {
     expect(await ask(bodyOf, headers, body)).toBe(result);
   });
 
-  test('returns bodyAborted if the client disconnects before the end of the body', async () => {
+  test.each<[string, (request: IncomingMessage, client: Socket) => unknown]>([
+    ['the client disconnects', (_request, client) => client.resetAndDestroy()],
+    ['the service gives it up', (request) => request.destroy()],
+  ])('returns bodyAborted if %s before the end of the body', async (_name, end) => {
     const body = new Promise((resolve) => {
       read = async (request) => {
-        wire.socket.resetAndDestroy();
-        const result = await bodyOf(request);
+        const reading = bodyOf(request);
+        end(request, wire.socket);
+        const result = await reading;
         resolve(result);
         return result;
       };
