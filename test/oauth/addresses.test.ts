@@ -66,6 +66,7 @@ describe('isReturnAddress', () => {
     'http://127.0.0.2/back',
     'http://localhost.other.example/back',
     'http://localhost@other.example/back',
+    'http://localhost:99999/back',
     'http://localhost:123456/back',
     'http://localhost:x/back',
     'http://localhost/back#part',

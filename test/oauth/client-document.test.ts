@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -5,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openClientDocuments } from '../../src/oauth/client-document.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { isPublicAddress, publicLookup } from '../../src/platform/public-lookup.ts';
+import { userAgent } from '../../src/project.ts';
 import { cert, key } from '../support/certificate.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import {
@@ -40,6 +43,50 @@ describe('a metadata document (reference §26.5)', () => {
     expect(server.requested).toEqual(['/client.json']);
   });
 
+  test('is requested as JSON, with the name of the service', async () => {
+    let headers: IncomingHttpHeaders = {};
+    server.answer = (request, response) => {
+      headers = request.headers;
+      standard(request, response);
+    };
+    await open()(server.address);
+    expect(headers).toMatchObject({ accept: 'application/json', 'user-agent': userAgent() });
+  });
+
+  test('is read over HTTP/1.1 from a server that also has HTTP/2', async () => {
+    let address = '';
+    const versions: string[] = [];
+    const both = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
+      versions.push(request.httpVersion);
+      response.end(documentOf(address));
+    });
+    await new Promise<void>((resolve) => both.listen(0, '127.0.0.1', resolve));
+    address = `https://localhost:${(both.address() as AddressInfo).port}/client.json`;
+    expect(await open()(address)).toEqual(document);
+    expect(versions).toEqual(['1.1']);
+    both.close();
+  });
+
+  test('leaves no timer behind', async () => {
+    let timers = 0;
+    const after = () => {
+      timers += 1;
+      return () => {
+        timers -= 1;
+      };
+    };
+    const read = open({ ...testClock(), after });
+    await read(server.address);
+    answering('x', {}, 404);
+    await read(`${server.address}?gone`);
+    expect(timers).toBe(0);
+  });
+
+  test.each([201, 203, 404, 500])('with the status %i can’t be used', async (status) => {
+    answering(documentOf(server.address), {}, status);
+    expect(await open()(server.address)).toBeUndefined();
+  });
+
   test.each<[string, Record<string, unknown>]>([
     ['another client_id', { client_id: 'https://localhost/other.json' }],
     ['no client_id', { client_id: undefined }],
@@ -54,8 +101,6 @@ describe('a metadata document (reference §26.5)', () => {
   });
 
   test.each<[string, string | Buffer, Record<string, string>, number]>([
-    ['status 404', 'x', {}, 404],
-    ['status 201', '{}', {}, 201],
     ['no JSON', 'x', {}, 200],
     ['an array', '[]', {}, 200],
     ['invalid UTF-8', Buffer.from([0xff]), {}, 200],
@@ -169,9 +214,27 @@ describe('a metadata document (reference §26.5)', () => {
     const read = open();
     for (let n = 0; n <= 100; n += 1) await read(`${server.address}?${n}`);
     server.requested.length = 0;
-    await read(`${server.address}?100`);
+    for (let n = 1; n <= 100; n += 1) await read(`${server.address}?${n}`);
     expect(server.requested).toHaveLength(0);
     await read(`${server.address}?0`);
+    expect(server.requested).toHaveLength(1);
+  });
+
+  test('that was read again counts as the newest', async () => {
+    const clock = testClock();
+    const read = open(clock);
+    server.answer = (request, response) => {
+      if (request.url?.endsWith('?0')) response.setHeader('cache-control', 'max-age=60');
+      standard(request, response);
+    };
+    for (let n = 0; n < 100; n += 1) await read(`${server.address}?${n}`);
+    clock.advance(60_000);
+    await read(`${server.address}?0`);
+    await read(`${server.address}?100`);
+    server.requested.length = 0;
+    await read(`${server.address}?0`);
+    expect(server.requested).toHaveLength(0);
+    await read(`${server.address}?1`);
     expect(server.requested).toHaveLength(1);
   });
 

@@ -1,6 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { digestOfSecret, isVerified, makeFamily, makeSecret, refreshParts } from '../../src/oauth/secrets.ts';
+import {
+  CHALLENGE,
+  digestOfSecret,
+  isVerified,
+  makeFamily,
+  makeSecret,
+  refreshParts,
+} from '../../src/oauth/secrets.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
@@ -29,9 +36,21 @@ test('refreshParts splits exactly 65 characters of base64url', () => {
   expect(others.map(refreshParts)).toEqual(others.map(() => undefined));
 });
 
+test('CHALLENGE accepts exactly 43 characters of base64url', () => {
+  const challenge = challengeOf('a'.repeat(43));
+  expect([challenge, '-'.repeat(43), '_'.repeat(43)].every((each) => CHALLENGE.test(each))).toBe(true);
+  const others = [challenge.slice(1), `${challenge}x`, `${challenge}\n`, `${challenge.slice(1)}=`, '+'.repeat(43), ''];
+  expect(others.filter((each) => CHALLENGE.test(each))).toEqual([]);
+});
+
 describe('isVerified', () => {
   test.each([43, 44, 127, 128])('accepts the verifier of a challenge with %i characters', (length) => {
     const verifier = '~'.repeat(length);
+    expect(isVerified(verifier, challengeOf(verifier))).toBe(true);
+  });
+
+  test('accepts every character that a verifier may have', () => {
+    const verifier = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~';
     expect(isVerified(verifier, challengeOf(verifier))).toBe(true);
   });
 
