@@ -11,14 +11,14 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?((?:[/?
 
 /** Returns true for the address of a metadata document on one of the hosts. */
 export function isDocumentAddress(address: string, hosts: readonly string[]): boolean {
-  const [, host = ''] = DOCUMENT.exec(address) ?? [];
+  const host = DOCUMENT.exec(address)?.[1] ?? '';
   return hosts.includes(host) && URL.parse(address)?.href === address;
 }
 
 /** Returns true for an address to which a person may return: https on one of the hosts, or a loopback address. */
 export function isReturnAddress(address: string, hosts: readonly string[]): boolean {
   if (!URL.canParse(address)) return false;
-  const [, host] = RETURN.exec(address) ?? [];
+  const host = RETURN.exec(address)?.[1];
   return host === undefined ? LOOPBACK.test(address) : hosts.includes(host) && new URL(address).hostname === host;
 }
 
@@ -31,8 +31,7 @@ export function isListed(address: string, listed: readonly string[]): boolean {
 
 /** Returns a loopback address without its port, or undefined for any other address. */
 function withoutPort(address: string): string | undefined {
-  const [, host, behind] = LOOPBACK.exec(address) ?? [];
-  return host === undefined ? undefined : host + behind;
+  return LOOPBACK.exec(address)?.slice(1).join('');
 }
 
 /** Returns the host of an address for people, with a port only for a program on their computer. */

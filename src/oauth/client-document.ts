@@ -46,11 +46,11 @@ export function openClientDocuments(parts: DocumentParts): ReadDocument {
 
   const read = async (address: string): Promise<ClientDocument | undefined> => {
     const found = await readWithin(parts, address).catch(() => undefined);
-    const document = found && documentIn(address, found.body);
-    if (document === undefined || found === undefined) return undefined;
-    const [oldest] = cached.keys();
-    if (cached.size >= CACHED_DOCUMENTS && oldest !== undefined) cached.delete(oldest);
-    cached.set(address, { document, until: parts.clock.monotonic() + found.reusableMs });
+    if (found === undefined) return undefined;
+    const { document, reusableMs } = found;
+    cached.set(address, { document, until: parts.clock.monotonic() + reusableMs });
+    const [oldest = address] = cached.keys();
+    if (cached.size > CACHED_DOCUMENTS) cached.delete(oldest);
     return document;
   };
 
@@ -81,7 +81,8 @@ async function readWithin({ clock, lookup }: DocumentParts, address: string) {
     });
     if (response.status !== 200) return undefined;
     const body = await readBody(response, MAXIMUM_BYTES);
-    return body && { body, reusableMs: reusableMs(response.headers.get('cache-control') ?? '') };
+    const document = body && documentIn(address, body);
+    return document && { document, reusableMs: reusableMs(response.headers.get('cache-control') ?? '') };
   } finally {
     cancel();
     await agent.destroy();
