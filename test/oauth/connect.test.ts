@@ -144,6 +144,15 @@ describe('authority of a connection (reference §26.7)', () => {
     expect((await refresh(started.service, refresh_token)).body.scope).toBe('lead:preview');
   });
 
+  test('lasts while the client has no granted scope, but its refresh returns invalid_scope', async () => {
+    const { refresh_token } = await connect(started.service, { scope: 'lead:preview' });
+    await setClients((clients) => clients.map((client) => ({ ...client, scopes: ['lead:create'] })));
+    const { status, body } = await refresh(started.service, refresh_token);
+    expect([status, body.error]).toEqual([400, 'invalid_scope']);
+    await setClients((clients) => clients);
+    expect((await refresh(started.service, refresh_token)).body.scope).toBe('lead:preview');
+  });
+
   test('is refused at the exchange of a code whose client was removed', async () => {
     const code = await codeFor(started.service);
     await setClients((clients) => clients.filter(({ name }) => name !== 'acme'));

@@ -103,8 +103,8 @@ describe('token on the page', () => {
       const answer = await enter(token);
       const { code = '', iss } = returned(answer);
       expect([answer.status, iss]).toEqual([303, `${service.url}/oauth`]);
-      const { body } = await useCode(service, code, PUBLIC());
-      expect(body.scope).toBe('lead:preview lead:create');
+      const { body, headers } = await useCode(service, code, PUBLIC());
+      expect([body.scope, headers.get('sandbox')]).toEqual(['lead:preview lead:create', null]);
       expect(await statusWith(service, body.access_token)).toBe(200);
       const renewed = (await refresh(service, body.refresh_token, PUBLIC())).body;
       expect(await statusWith(service, renewed.access_token)).toBe(200);

@@ -23,7 +23,7 @@ describe('/oauth/token, client authentication (reference §26.6)', () => {
     const code = await codeFor(service);
     const grant = { grant_type: 'authorization_code', code, redirect_uri: RETURN, code_verifier: VERIFIER };
     const { status, headers: sent, body } = await post(service, { ...grant, ...ACME, ...changes }, { headers });
-    expect([status, sent.get('cache-control')]).toEqual([200, 'no-store']);
+    expect([status, sent.get('cache-control'), sent.get('sandbox')]).toEqual([200, 'no-store', null]);
     expect(body).toEqual({
       access_token: expect.stringMatching(/^[\w-]{43}$/),
       token_type: 'Bearer',
@@ -74,6 +74,14 @@ describe('/oauth/token, client authentication (reference §26.6)', () => {
       true,
     ],
     ['both methods', {}, basic('acme', tokens.both), 400, 'invalid_request', false],
+    [
+      'a wrong secret before another resource',
+      { client_secret: 'wrong', resource: 'https://elsewhere.example/connect' },
+      {},
+      401,
+      'invalid_client',
+      false,
+    ],
   ])(
     'refuses %s, with a Basic challenge only after Basic',
     async (_name, changes, headers, status, error, challenged) => {
@@ -213,6 +221,18 @@ describe('a refresh token', () => {
     expect(errorOf(await refresh(service, first.refresh_token))).toEqual([400, 'invalid_grant']);
     for (const { access_token } of [first, second, third]) expect(await statusWith(service, access_token)).toBe(401);
     expect(errorOf(await refresh(service, third.refresh_token))).toEqual([400, 'invalid_grant']);
+    expect(service.logs.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ client: 'acme', msg: expect.stringContaining('used twice or too late') }),
+    );
+  });
+
+  test('ends the family at its second use, also with a scope that was not granted', async () => {
+    const { service } = started;
+    const first = await connect(service);
+    const second = (await refresh(service, first.refresh_token)).body;
+    const again = await refresh(service, first.refresh_token, { scope: 'admin' });
+    expect(errorOf(again)).toEqual([400, 'invalid_grant']);
+    expect(errorOf(await refresh(service, second.refresh_token))).toEqual([400, 'invalid_grant']);
   });
 
   test('ends after 90 days without use', async () => {
