@@ -15,8 +15,7 @@ export type AccessParts = { connections: Connections; credentials: Credentials; 
 export async function checkAccess(
   { connections, credentials, log }: AccessParts,
   lines: readonly string[],
-): Promise<Delegation | 'missing' | 'invalid'> {
-  if (lines.length === 0) return 'missing';
+): Promise<Delegation | 'invalid'> {
   const digest = digestOfSecret(bearerToken(lines) ?? '');
   const found = digest && (await connections.findByAccessToken(digest));
   if (!found) return 'invalid';

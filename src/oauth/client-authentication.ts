@@ -41,9 +41,10 @@ export function authenticate(
 }
 
 /** Returns the name and the secret of the scheme Basic. Both are form-urlencoded (RFC 6749 §2.3.1). */
-function basicIn([line = '', second]: readonly string[]): Given | undefined {
-  const encoded = BASIC.exec(line)?.[1];
-  if (encoded === undefined || second !== undefined) return undefined;
+function basicIn(lines: readonly string[]): Given | undefined {
+  // A line break between two lines matches nothing.
+  const encoded = BASIC.exec(lines.join('\n'))?.[1];
+  if (encoded === undefined) return undefined;
   const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(/:(.*)/s, 2);
   try {
     return { id: decoded(id), secret: decoded(secret) || undefined };
