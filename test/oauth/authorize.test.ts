@@ -135,6 +135,12 @@ describe('/oauth/authorize, addresses (reference §26.5)', () => {
     expect(text).toContain('We don’t know the program');
   });
 
+  test('names the absent client_id if the redirect_uri is absent too', async () => {
+    const { status, text } = await openPage(started.service, query({ client_id: undefined, redirect_uri: undefined }));
+    expect(status).toBe(400);
+    expect(text).toContain('We don’t know the program');
+  });
+
   test.each(['client_id', 'redirect_uri'])('answers 400 with a page for a repeated %s', async (name) => {
     const { status, headers } = await openPage(started.service, `${query({})}&${name}=acme`);
     expect([status, headers.get('location')]).toEqual([400, null]);
@@ -208,6 +214,9 @@ describe('/oauth/authorize, buttons', () => {
     const { code = '', ...others } = returned(answer);
     expect(answer.status).toBe(303);
     expect(others).toEqual({ state: 'any state', iss: `${service.url}/oauth` });
+    expect(service.logs.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ client: 'acme', msg: 'host allowed to connect' }),
+    );
     const { body } = await useCode(service, code);
     const stored = JSON.stringify([
       await rows(),
