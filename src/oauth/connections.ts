@@ -87,14 +87,7 @@ export function openConnections({ storage, clock }: { storage: Storage; clock: {
      * click "Connect" for a named client. So the table grows only by connections that are used.
      */
     async add(connection: NewConnection): Promise<void> {
-      const unused = { family_digest: null, refresh_digest: null, refresh_expires_at: null };
-      const row = {
-        ...connection,
-        ...unused,
-        code_expires_at: at(CODE_LIFETIME_MS),
-        connected_at: null,
-        last_used_at: null,
-      };
+      const row = { ...connection, code_expires_at: at(CODE_LIFETIME_MS) };
       await storage.write(async (tx) => {
         const unusedInTime = tx
           .selectFrom('oauth_connections')
