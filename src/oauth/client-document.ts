@@ -47,8 +47,9 @@ export function openClientDocuments(parts: DocumentParts): ReadDocument {
   const read = async (address: string): Promise<ClientDocument | undefined> => {
     const found = await readWithin(parts, address).catch(() => undefined);
     if (found === undefined) return undefined;
-    const { document, reusableMs } = found;
-    cached.set(address, { document, until: parts.clock.monotonic() + reusableMs });
+    const document = documentIn(address, found.body);
+    if (document === undefined) return undefined;
+    cached.set(address, { document, until: parts.clock.monotonic() + found.reusableMs });
     const [oldest = address] = cached.keys();
     if (cached.size > CACHED_DOCUMENTS) cached.delete(oldest);
     return document;
@@ -81,8 +82,7 @@ async function readWithin({ clock, lookup }: DocumentParts, address: string) {
     });
     if (response.status !== 200) return undefined;
     const body = await readBody(response, MAXIMUM_BYTES);
-    const document = body && documentIn(address, body);
-    return document && { document, reusableMs: reusableMs(response.headers.get('cache-control') ?? '') };
+    return body && { body, reusableMs: reusableMs(response.headers.get('cache-control') ?? '') };
   } finally {
     cancel();
     await agent.destroy();
