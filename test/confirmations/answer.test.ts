@@ -150,6 +150,15 @@ describe('POST /confirm/:secret', () => {
     expect((await lookAt(service, asked.id, { token: tokens.create })).body.confirmation.status).toBe('reported');
   });
 
+  test.each(['code', 'check'])('returns 400 for the button %s if the confirmation needs no code', async (button) => {
+    const { id, path } = await pending(service);
+    expect((await pressButton(service, path, button, { code: '123456' })).status).toBe(400);
+    const rows = await service.parts.storage.read((db) =>
+      db.selectFrom('confirmations').select(['code_number', 'wrong_codes']).where('id', '=', id),
+    );
+    expect(rows).toEqual([{ code_number: 0, wrong_codes: 0 }]);
+  });
+
   test('returns 429 after 20 clicks a minute from one address', async () => {
     const headers = { 'sec-fetch-site': 'same-origin', 'x-forwarded-for': freshAddress() };
     const press = () => pressButton(service, `/confirm/${'A'.repeat(22)}`, 'decline', { headers });
@@ -221,6 +230,8 @@ describe('code (page_email)', () => {
     expect(await statusOf(id)).toBe('expired');
     const late = await pressButton(service, path, 'check', { code });
     expect(late.status).toBe(303);
+    const ends = service.logs.filter((line) => line.includes(id) && line.includes('expired after five wrong codes'));
+    expect(ends).toHaveLength(1);
   });
 
   test('is mailed to one mailbox at most three times a day for one client, and six times for all clients', async () => {
