@@ -7,6 +7,7 @@ import { declaresApps, isSessionWithApps, sessionFor } from '../../src/mcp/apps.
 import { argumentReader, withoutNullParams } from '../../src/mcp/arguments.ts';
 import { forCard } from '../../src/mcp/card.ts';
 import { answerIn, isSealed, sealQuestion } from '../../src/mcp/elicitation.ts';
+import { signFor } from '../../src/settings/signing-keys.ts';
 
 describe('withoutNullParams', () => {
   test('leaves out params, or arguments in them, that are null', () => {
@@ -156,12 +157,14 @@ describe('state of a form', () => {
     expect(isSealed([...(others ?? []), ...(keys ?? [])], state, 'acme', call)).toBe(true);
   });
 
-  test('is invalid for another key, client or call, and if it was changed', () => {
+  test('is invalid for another key, client, call or purpose, and if it was changed', () => {
     expect(isSealed(others ?? [], state, 'acme', call)).toBe(false);
     expect(isSealed(keys ?? [], state, 'other', call)).toBe(false);
     expect(isSealed(keys ?? [], state, 'acme', ['token', null, 'text'])).toBe(false);
     expect(isSealed(keys ?? [], `${state}x`, 'acme', call)).toBe(false);
     expect(isSealed(keys ?? [], '', 'acme', call)).toBe(false);
+    const elsewhere = signFor('', keys ?? [], JSON.stringify(['acme', 'submit', ...call]));
+    expect(isSealed(keys ?? [], elsewhere, 'acme', call)).toBe(false);
   });
 });
 

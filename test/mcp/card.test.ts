@@ -1,5 +1,5 @@
 /** The card of a preview and the tool of its buttons, over HTTP (reference §8.12). `e2e/card.e2e.ts` tests the card itself. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -47,6 +47,16 @@ describe('resource of the card', () => {
     expect(html).not.toMatch(/https?:|\bsrc=|href=|@import|url\(|\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon/);
     expect(html).toContain(`content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; `);
     expect(html).not.toMatch(/localStorage|sessionStorage|cookie|innerHTML/);
+  });
+
+  test('is card.html without the comments of its script, and with language and words', async () => {
+    const html: string = (await read()).contents[0].text;
+    const source = readFileSync(new URL('../../src/mcp/card.html', import.meta.url), 'utf8').split('\n');
+    const lines = source.filter((line) => !/^\/(?:\/|\*\*)/.test(line));
+    expect(lines.length).toBeLessThan(source.length);
+    const changed = html.split('\n').filter((line, n) => line !== lines[n]);
+    expect(changed.map((line) => line.slice(0, 25))).toEqual(['<script id="words" type="']);
+    expect(html).toContain('<html lang="en" dir="ltr">');
   });
 
   test('has the labels of every form', async () => {
