@@ -1,7 +1,10 @@
 /** Erasure and retention of what sandbox clients sent, on both databases (reference §27.6). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openMailboxes } from '../../src/confirmations/mailbox.ts';
 import { erasePerson } from '../../src/confirmations/person.ts';
+import { randomSecret } from '../../src/platform/random.ts';
 import { openSandboxRetention } from '../../src/sandbox/retention.ts';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { askToConfirm, lookAt } from '../confirmations/rig.ts';
 import { executeAction, previewAction, quote } from '../support/agent.ts';
 import { steppedClock, type TestClock } from '../support/clock.ts';
@@ -60,6 +63,16 @@ describe.each(databases)('contents of sandbox clients on %s', (_name, create) =>
       storage.read((db) => db.selectFrom('sandbox_contents').selectAll()),
     ]);
     expect(JSON.stringify(rows)).not.toContain('ada.test');
+  });
+
+  test('a mailbox has another digest for sandbox clients, so that tests do not use up its limits', async () => {
+    const { storage } = service.parts;
+    const metrics = { countExecution: () => {}, countConfirmation: () => {} };
+    const sandbox = openSandbox({ storage, clock, randomSecret, metrics });
+    const real = openMailboxes({ storage, randomSecret });
+    const digest = await real.digestOf('ada@example.com');
+    expect(await real.digestOf('ADA@example.com')).toBe(digest);
+    expect(await sandbox.mailboxes.digestOf('ada@example.com')).not.toBe(digest);
   });
 
   test('an execution whose process died ends as failed, and the sweep deletes it with its content', async () => {
