@@ -1,6 +1,6 @@
 /** Inserts rows before a server starts: pending confirmations, and leads with an operator who may see them. */
 import { hash } from 'node:crypto';
-import { sealPage } from '../src/confirmations/tokens.ts';
+import { sealPage, secretOf } from '../src/confirmations/tokens.ts';
 import { digestOfToken } from '../src/console/links.ts';
 import { bounds } from '../src/forms/bounds.ts';
 import type { Storage } from '../src/storage/database.ts';
@@ -71,7 +71,7 @@ function pendingOf(number: number) {
   const hex = hash('sha256', `asked ${number}`, 'hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`];
   const id = [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
-  return { id, digest: hex, secret: hash('sha256', id, 'base64url').slice(0, 22) };
+  return { id, digest: hex, secret: secretOf(id, hex) };
 }
 
 function rowsOf(number: number, now: string, later: string) {
