@@ -1,6 +1,5 @@
 /** Opens the components in order, wires them, and closes them so that the store closes last. */
 import type { LookupFunction } from 'node:net';
-import type { Logger } from 'pino';
 import { type Executions, openExecutions } from './actions/executions.ts';
 import { type Codes, openCodes } from './confirmations/codes.ts';
 import { type Confirmations, openConfirmations } from './confirmations/confirmations.ts';
@@ -22,6 +21,7 @@ import { openOperatorMail } from './notices/operator-mail.ts';
 import type { Clock } from './platform/clock.ts';
 import { sharedLookup } from './platform/dns-lookup.ts';
 import { type InFlight, openInFlight } from './platform/in-flight.ts';
+import type { Log } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { publicLookup } from './platform/public-lookup.ts';
 import { type NewId, newId, randomSecret } from './platform/random.ts';
@@ -50,7 +50,7 @@ export type Parts = Site &
   Drain & {
     clock: Clock;
     newId: NewId;
-    log: Logger;
+    log: Log;
     storage: Storage;
     /** Runs the long reads of the console. */
     reader: ReadOnly;
@@ -93,7 +93,7 @@ export async function openParts(
   settings: Settings,
   keys: { previewSigningKeys: SigningKeys; receiptKeys: ReceiptKeys },
   clock: Clock,
-  log: Logger,
+  log: Log,
 ): Promise<Parts> {
   const site = await openSite(settings); // opened first, so that a fault in CONTENT_DIR leaves nothing open
   const credentials = openCredentials({ path: settings.credentialsFile, log, clock });

@@ -5,6 +5,8 @@ import { openParts, type Parts } from './compose.ts';
 import { faultsOfCredentials } from './credentials/file.ts';
 import { systemClock } from './platform/clock.ts';
 import { openLog } from './platform/log.ts';
+import { lineWriter } from './platform/log-output.ts';
+import { terminalLine } from './platform/terminal-log.ts';
 import { packageVersion } from './project.ts';
 import { type LoadedEnvironment, loadEnvironment } from './settings/environment.ts';
 import { readSettings, type Settings } from './settings/settings.ts';
@@ -40,7 +42,8 @@ async function serve(settings: Settings, envFile: LoadedEnvironment['file']): Pr
   // On a full disk the output fails, and the service must continue.
   process.stdout.on('error', () => {});
   const onTerminal = process.stdout.isTTY === true;
-  const log = openLog(settings.logLevel, onTerminal);
+  const write = lineWriter(1, systemClock);
+  const log = openLog(settings.logLevel, onTerminal ? (line) => write(terminalLine(line)) : write);
   const prepared = await prepareLocalMode(settings, systemClock);
   const parts = await openParts(settings, prepared, systemClock, log);
   const app = await buildApp(settings, parts);

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bounds } from '../../src/forms/bounds.ts';
 import type { Limits, RateName } from '../../src/limits/limits.ts';
 import { openMemoryLimits } from '../../src/limits/limits.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { testClock } from '../support/clock.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 
-const log = pino({ level: 'silent' });
+const log = openLog('silent');
 const openRedis = (url = redisUrl) =>
   openRedisLimits(url, { clock: systemClock, fallback: openMemoryLimits(systemClock), log });
 

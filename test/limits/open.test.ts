@@ -1,10 +1,10 @@
 /** The limits that the settings select (reference §20.3, `REDIS_URL`). */
 import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import type { Limits } from '../../src/limits/limits.ts';
 import { openLimits } from '../../src/limits/redis.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function open(environment: Record<string, string>): Promise<Limits> {
   const read = readSettings(environment);
   if (read.kind === 'invalid') throw new Error(read.faults.join());
-  const limits = await openLimits(read.settings, systemClock, pino({ level: 'silent' }));
+  const limits = await openLimits(read.settings, systemClock, openLog('silent'));
   opened.push(limits);
   return limits;
 }

@@ -1,11 +1,11 @@
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { openMemoryLimits } from '../../src/limits/limits.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { until } from '../support/until.ts';
 
 afterEach(() => {
@@ -22,7 +22,7 @@ test('starts no second DNS lookup for Redis while the first is running, although
   const limits = await openRedisLimits('redis://redis.test:6379', {
     clock: systemClock,
     fallback: openMemoryLimits(systemClock),
-    log: pino({ level: 'silent' }),
+    log: openLog('silent'),
   });
   // Each attempt ends after a second and another follows, while the first lookup continues.
   await until(() => connecting.mock.calls.length >= 2);

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Limits } from '../../src/limits/limits.ts';
 import { openMemoryLimits } from '../../src/limits/limits.ts';
 import { openRedisLimits } from '../../src/limits/redis.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
@@ -76,7 +76,7 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
       },
     };
     const write = (line: string) => void said.push(JSON.parse(line).msg);
-    return openRedisLimits(at, { clock: moved.clock, fallback, log: pino({}, { write }) });
+    return openRedisLimits(at, { clock: moved.clock, fallback, log: openLog('info', write) });
   };
   beforeAll(async () => {
     const target = new URL(redisUrl);

@@ -1,7 +1,7 @@
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { countMessages, latestFailed, resendFailed } from '../../src/mail/failed-messages.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { testClock } from '../support/clock.ts';
 import { databases } from '../support/databases.ts';
 import { mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
@@ -14,7 +14,7 @@ test.each(databases)(
     const storage = withClock(await database.open(clock), clock);
     let answer = never;
     const { mailer, given } = mailerThat(() => answer);
-    const log = pino({ level: 'silent' });
+    const log = openLog('silent');
     const outbox = openOutbox({ storage, clock, mailer, render, perMinute: 10, log });
     await storage.write(outbox.messageTo('ada@example.com'));
     await outbox.work();

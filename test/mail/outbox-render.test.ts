@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type OutboxOptions, openOutbox } from '../../src/mail/outbox.ts';
+import { openLog } from '../../src/platform/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 function outboxOf(options: Pick<OutboxOptions, 'mailer'> & Partial<OutboxOptions>) {
-  const log = pino({ level: 'silent' });
+  const log = openLog('silent');
   return openOutbox({ storage, clock, render, perMinute: 1_000, log, ...options });
 }
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import PostalMime from 'postal-mime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { latestFailed, resendFailed } from '../../src/mail/failed-messages.ts';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';
+import { openLog } from '../../src/platform/log.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
@@ -40,7 +40,7 @@ async function mailServer(options: MailServerOptions = {}) {
 
 async function outboxTo(url: string, timeouts = unhurried) {
   const mailer = await openSmtpMailer({ url, baseUrl, from, clock, timeouts });
-  const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
+  const log = openLog('info', (line) => lines.push(line));
   const outbox = openOutbox({
     ...{ storage, clock, mailer, render, perMinute: 1_000, log },
     closeWithinMs: 500,

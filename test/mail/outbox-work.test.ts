@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { SendResult } from '../../src/mail/mail.ts';
 import { type OutboxOptions, openOutbox } from '../../src/mail/outbox.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { testClock } from '../support/clock.ts';
@@ -51,8 +51,11 @@ afterEach(() => storage.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function outboxOf(options: Pick<OutboxOptions, 'mailer'> & Partial<OutboxOptions>) {
-  const write = (line: string) => lines.push(JSON.parse(line));
-  const log = pino({ base: null, timestamp: false }, { write });
+  const write = (line: string) => {
+    const { time: _, ...event } = JSON.parse(line);
+    lines.push(event);
+  };
+  const log = openLog('info', write);
   return openOutbox({ storage, clock, render, perMinute: 1_000, log, ...options });
 }
 
@@ -92,10 +95,10 @@ test('logs each attempt with Message-ID and outcome, and without an address', as
   const entry = { kind: 'confirmation', attempt: 1 };
   const idOf = (n: number) => ({ messageId: `<id-${n}@localhost>`, ...entry });
   expect(lines).toEqual([
-    { level: 30, ...idOf(1), msg: 'message sent' },
-    { level: 40, ...idOf(2), reason: '451', msg: 'message deferred' },
-    { level: 50, ...idOf(3), reason: '550', msg: 'message failed permanently' },
-    { level: 30, ...idOf(4), msg: 'obsolete message dropped' },
+    { level: 'info', ...idOf(1), msg: 'message sent' },
+    { level: 'warn', ...idOf(2), reason: '451', msg: 'message deferred' },
+    { level: 'error', ...idOf(3), reason: '550', msg: 'message failed permanently' },
+    { level: 'info', ...idOf(4), msg: 'obsolete message dropped' },
   ]);
   expect(dead).toEqual(['confirmation']);
   expect((await rows()).map(({ key }) => key).sort()).toEqual(['later@x.example', 'never@x.example', 'sent@x.example']);
@@ -108,7 +111,7 @@ test('logs only the type of an error that the mailer throws', async () => {
   const outbox = outboxOf({ mailer });
   await storage.write(outbox.messageTo('jane@x.example'));
   await outbox.work();
-  expect(lines).toMatchObject([{ level: 40, reason: 'TypeError', msg: 'message deferred' }]);
+  expect(lines).toMatchObject([{ level: 'warn', reason: 'TypeError', msg: 'message deferred' }]);
 });
 
 test('writes nothing to the store if no message is due', async () => {
@@ -157,7 +160,7 @@ test('logs the Message-ID of a mark that the store refused', async () => {
   await outbox.work();
   const reason = 'StorageUnavailable';
   expect(lines.slice(1)).toEqual([
-    { level: 50, messageId: given[0]?.messageId, reason, msg: 'message outcome not stored yet' },
+    { level: 'error', messageId: given[0]?.messageId, reason, msg: 'message outcome not stored yet' },
   ]);
 });
 
@@ -180,7 +183,9 @@ test.each([
   await outbox.work();
   expect(given).toHaveLength(expected);
   expect(lines).toMatchObject([
-    expected === 1 ? { msg: 'message sent' } : { level: 40, attempt: 1, msg: 'message attempt skipped after a pause' },
+    expected === 1
+      ? { msg: 'message sent' }
+      : { level: 'warn', attempt: 1, msg: 'message attempt skipped after a pause' },
   ]);
 });
 
@@ -198,7 +203,7 @@ test('prepares notices before it claims messages, and sends the messages even if
   expect(await outbox.work()).toBe(1);
   expect([prepared, given.length]).toEqual([[0], 1]);
   const reason = 'StorageUnavailable';
-  expect(lines[0]).toEqual({ level: 50, reason, msg: 'notices not throttled' });
+  expect(lines[0]).toEqual({ level: 'error', reason, msg: 'notices not throttled' });
 });
 
 test('deletes old rows at most once an hour', async () => {
@@ -306,7 +311,7 @@ test('logs a check that fails because of the store, and sends the message at the
   clock.pass(1_000);
   await expect.poll(() => lines).toHaveLength(1);
   const reason = 'StorageUnavailable';
-  expect(lines[0]).toEqual({ level: 50, reason, msg: 'outbox not processed' });
+  expect(lines[0]).toEqual({ level: 'error', reason, msg: 'outbox not processed' });
   away = false;
   await turns();
   clock.pass(1_000);

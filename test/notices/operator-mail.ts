@@ -1,10 +1,11 @@
 /** Shared by the tests of notices and alerts: an instance with a store, and a real mail server. */
-import { pino } from 'pino';
+
 import PostalMime from 'postal-mime';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import { openOperatorMail } from '../../src/notices/operator-mail.ts';
 import type { DiskSpace } from '../../src/notices/probes.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
@@ -40,7 +41,7 @@ export async function openInstance(
   });
   if (read.kind === 'invalid') throw new Error(read.faults.join());
   const lines: string[] = [];
-  const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
+  const log = openLog('info', (line) => lines.push(line));
   const parts = { storage, clock, newId: () => crypto.randomUUID(), log };
   const mail = openOperatorMail(read.settings, {
     ...parts,

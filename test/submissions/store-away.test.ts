@@ -1,6 +1,6 @@
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { noAlerts, openAlerts } from '../../src/notices/alerts.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { completeExpiredAttempts } from '../../src/submissions/attempts.ts';
 import { closeLeadStore, type LeadStoreOptions } from '../../src/submissions/lead-store.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
 import { ada, LEASE_MS, type Rig, startRig } from './rig.ts';
 
-const noLog = pino({ enabled: false });
+const noLog = openLog('silent');
 const away = () => Promise.reject(new StorageUnavailable('The store is away.'));
 
 describe.each(databases)('delivery while the store is unavailable, on %s (reference §10.11)', (_name, create) => {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { buildApp } from '../../src/app.ts';
 import { openParts, type Parts } from '../../src/compose.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { readSettings, type Settings } from '../../src/settings/settings.ts';
 import { freePort } from './free-port.ts';
 
@@ -66,7 +66,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
   const { settings } = read;
   const logs: string[] = [];
-  const log = pino({ level: settings.logLevel }, { write: (line: string) => logs.push(line) });
+  const log = openLog(settings.logLevel, (line) => logs.push(line));
   const opened = await openParts(settings, settings, options.clock ?? systemClock, log);
   const parts = { ...opened, ...options.parts };
   const app = await buildApp(settings, parts);

@@ -3,15 +3,15 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Limits } from '../../../src/limits/limits.ts';
 import { openMemoryLimits } from '../../../src/limits/limits.ts';
 import { openRedisLimits } from '../../../src/limits/redis.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { openLog } from '../../../src/platform/log.ts';
 import { redisAnswers, redisUrl } from '../../support/databases.ts';
 
-const log = pino({ level: 'silent' });
+const log = openLog('silent');
 const openRedis = (url = redisUrl) =>
   openRedisLimits(url, { clock: systemClock, fallback: openMemoryLimits(systemClock), log });
 

@@ -2,8 +2,8 @@
 import { createServer, Socket } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openLog } from '../../../src/platform/log.ts';
 import { type Storage, StorageUnavailable } from '../../../src/storage/database.ts';
 import { openPostgres } from '../../../src/storage/postgres/store.ts';
 import { databases, type TestDatabase } from '../../support/databases.ts';
@@ -34,7 +34,7 @@ describe.runIf(databases.length > 1)('store in PostgreSQL', () => {
     address.port = String(proxy.port);
     url = address.href;
     logged = [];
-    const log = pino({}, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+    const log = openLog('info', (line) => logged.push(JSON.parse(line).msg));
     storage = await openPostgres(url, log);
   });
   afterEach(() => {
