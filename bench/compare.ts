@@ -1,7 +1,8 @@
 /**
  * Compares one path of the service with another server, and with a bare server that omits the extra work of
- * `servers/duties.ts`. Each server is a fresh process with its own data folder. The servers get load in turn (A B A B
- * …). A ratio is the median of the ratios of neighbouring slices, so that a slow drift of the machine cancels out.
+ * `servers/duties.ts`. Each server is started several times, because two processes of the same code differ by up to 15 %.
+ * Each process has its own data folder. The servers get load in turn (A1 B1 A2 B2 A3 B3 A1 …). A ratio is the median of
+ * the ratios of neighbouring slices, so that a slow drift of the machine cancels out.
  */
 import { join } from 'node:path';
 import { systemClock } from '../src/platform/clock.ts';
@@ -15,6 +16,8 @@ import { loadByWrk, wrkIsInstalled } from './wrk.ts';
 
 /** Numbers of rounds, and times in milliseconds. */
 export type Plan = {
+  /** Number of processes of each server. */
+  starts: number;
   rounds: number;
   sliceMs: number;
   warmUpMs: number;
@@ -54,15 +57,18 @@ export type Comparison = {
   loadedMb: number;
 };
 
-type Contender = { server: Server; target: Target; requests: Requests; next: () => string };
+type Started = { server: Server; target: Target; requests: Requests; next: () => string };
+
+/** The processes of one server. */
+type Contender = [Started, ...Started[]];
 
 export async function compare(path: Path, upstreamUrl: string, plan: Plan, commit?: Other): Promise<Comparison> {
   const folders: { remove(): void }[] = [];
-  const contenders: Contender[] = [];
-  const start = async (
+  const processes: Started[] = [];
+  const startOne = async (
     argv: readonly string[],
     { status, requests: make }: Pick<Path, 'status' | 'requests'>,
-    extra: Record<string, string> = {},
+    extra: Record<string, string>,
   ) => {
     const folder = makeDataFolder();
     folders.push(folder);
@@ -72,23 +78,29 @@ export async function compare(path: Path, upstreamUrl: string, plan: Plan, commi
     const server = await startServer(argv, settings, '/healthz');
     const target = { port: server.port, connections: path.connections, status };
     const requests = make();
-    const contender = { server, target, requests, next: series(requests) };
-    contenders.push(contender);
+    const started = { server, target, requests, next: series(requests) };
+    processes.push(started);
+    return started;
+  };
+  const start = async (argv: readonly string[], of: Pick<Path, 'status' | 'requests'>, extra = {}) => {
+    const contender: Contender = [await startOne(argv, of, extra)];
+    while (contender.length < plan.starts) contender.push(await startOne(argv, of, extra));
     return contender;
   };
   const other = commit ?? path;
   try {
     const service = await start(SERVICE, path);
-    const { head, body } = await ask(service.target, service.next());
+    const [{ target, next }] = service;
+    const { head, body } = await ask(target, next());
     const sample = { SAMPLE: JSON.stringify(sampleOf(head, body)) };
-    await start(other.argv, (commit === undefined && path.otherwise) || path, sample);
+    const contenders = [service, await start(other.argv, (commit === undefined && path.otherwise) || path, sample)];
     if (commit === undefined && path.against === 'floor' && plan.withoutDuties) {
-      await start(path.argv, path, { ...sample, DUTIES: 'none' });
+      contenders.push(await start(path.argv, path, { ...sample, DUTIES: 'none' }));
     }
-    for (const { target, next } of contenders) await saturate(target, next, plan.warmUpMs);
+    for (const each of processes) await saturate(each.target, each.next, plan.warmUpMs);
     return { path, against: other.against, ...(await measure(path, contenders, plan)) };
   } finally {
-    for (const { server } of contenders) await server.end();
+    for (const { server } of processes) await server.end();
     for (const folder of folders) folder.remove();
   }
 }
@@ -105,7 +117,7 @@ async function measure(path: Path, contenders: readonly Contender[], plan: Plan)
   const slices = await inTurn(contenders, plan.rounds, (each) => slice(each, plan.sliceMs));
   const [service, other] = slices.map(summarize);
   if (service === undefined || other === undefined) throw new Error('There were two.');
-  const loadedMb = contenders[0]?.server.residentMb() ?? Number.NaN;
+  const loadedMb = contenders[0]?.[0].server.residentMb() ?? Number.NaN;
   if (path.paced && plan.pacedRounds > 0) {
     const perSecond = Math.min(service.perSecond, other.perSecond) / 2;
     const [ours, theirs] = await inTurn(contenders.slice(0, 2), plan.pacedRounds, (each) =>
@@ -115,7 +127,7 @@ async function measure(path: Path, contenders: readonly Contender[], plan: Plan)
     other.pacedP99 = p99Of(theirs);
   }
   const ratios = ratiosOf(slices.map((own) => own.map(({ perSecond }) => perSecond)));
-  if (plan.wrkRounds === 0 || !wrkIsInstalled || !contenders.every((each) => each.requests.steady)) {
+  if (plan.wrkRounds === 0 || !wrkIsInstalled || !contenders.every(([{ requests }]) => requests.steady)) {
     return { ratios, service, other, loadedMb };
   }
   const rates = await inTurn(contenders, plan.wrkRounds, ({ server, requests }) =>
@@ -127,16 +139,19 @@ async function measure(path: Path, contenders: readonly Contender[], plan: Plan)
 /** `wrk` counts its time in whole seconds. */
 const WRK_SECONDS = 3;
 
-/** Runs one slice of each compared server in turn, in several rounds. Returns the slices of each server. */
+/**
+ * Runs one slice of each compared server in turn, in several rounds. Each round uses the next process of each server.
+ * Returns the slices of each server.
+ */
 async function inTurn<T>(
   contenders: readonly Contender[],
   rounds: number,
-  run: (contender: Contender) => Promise<T>,
+  run: (process: Started) => Promise<T>,
 ): Promise<T[][]> {
   const slices: T[][] = contenders.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, contender] of contenders.entries()) {
-      slices[index]?.push(await run(contender));
+      slices[index]?.push(await run(contender[round % contender.length] ?? contender[0]));
     }
   }
   return slices;
@@ -144,7 +159,7 @@ async function inTurn<T>(
 
 type Slice = Measured & { busy: number };
 
-async function slice({ target, server, next }: Contender, ms: number): Promise<Slice> {
+async function slice({ target, server, next }: Started, ms: number): Promise<Slice> {
   const cpuBefore = server.cpuMs();
   const before = performance.now();
   const measured = await saturate(target, next, ms);

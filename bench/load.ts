@@ -16,9 +16,6 @@ type Answered = { head: string; body: Buffer };
 
 type Connection = { socket: Socket; since: number; answered: (answer: Answered) => void };
 
-/** Longest delay of a timer, in milliseconds. */
-const TIMER_MS = 2;
-
 /** Sends one request. Returns its whole answer. */
 export function ask(target: Target, request: string): Promise<Answered> {
   return connected<Answered>({ ...target, connections: 1 }, ([only], resolve) => {
@@ -78,22 +75,28 @@ export function pace(target: Target, next: () => string, perSecond: number, ms: 
         sent += 1;
       }
       if (sent === total) return;
-      const wait = dueAt(sent) - performance.now();
-      // A timer is too coarse for the last part of the wait. The load has its own core, so it can wait actively.
-      if (wait > TIMER_MS) setTimeout(turn, wait - TIMER_MS);
-      else setImmediate(turn);
+      // A timer is too coarse.
+      setImmediate(turn);
     };
     turn();
   });
 }
 
-/** Runs a load over fresh connections. Fails at the first answer with another status. */
+/**
+ * Runs a load over fresh connections. Fails at the first answer with another status. The load has its own core, so it
+ * waits actively. Otherwise a slow server would also have to wake the load, and would seem even slower.
+ */
 async function connected<T>(
   { port, connections: count, status }: Target,
   run: (connections: Connection[], resolve: (value: T) => void) => void,
 ): Promise<T> {
   const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', noDelay: true }));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  let isOver = false;
+  const wait = () => {
+    if (!isOver) setImmediate(wait);
+  };
+  wait();
   try {
     return await new Promise<T>((resolve, reject) => {
       const open = (socket: Socket): Connection => {
@@ -110,6 +113,7 @@ async function connected<T>(
       run(sockets.map(open), resolve);
     });
   } finally {
+    isOver = true;
     for (const socket of sockets) socket.destroy();
   }
 }

@@ -21,15 +21,17 @@ import { startUpstream } from './upstream.ts';
 import { wrkIsInstalled } from './wrk.ts';
 
 const FULL: Plan = {
-  rounds: 25,
+  starts: 3,
+  rounds: 30,
   sliceMs: 400,
   // V8 compiles the code of a bare server within 5 s of load, and the code of the service within 10 to 15 s.
   warmUpMs: 10_000,
   pacedRounds: 15,
-  wrkRounds: 5,
+  wrkRounds: 6,
   withoutDuties: true,
 };
 const QUICK: Plan = {
+  starts: 1,
   rounds: 5,
   sliceMs: 200,
   warmUpMs: 400,
