@@ -106,10 +106,8 @@ describe('execute, log and metrics', () => {
       const lines = at.service.logs.map((line) => JSON.parse(line));
       expect(lines.filter((line) => line.actionId === actionId)).toEqual([
         {
-          level: 30,
-          time: expect.any(Number),
-          pid: expect.any(Number),
-          hostname: expect.any(String),
+          level: 'info',
+          time: expect.any(String),
           actionId,
           action: 'homeowner_quote',
           client: 'acme',

@@ -4,7 +4,7 @@ import { problems } from '../../src/failures/catalogue.ts';
 import { call, previewAction, quote } from '../support/agent.ts';
 import { send as sendMessage } from '../support/mcp.ts';
 import { scenario } from '../support/scenario.ts';
-import { tokens } from '../support/service.ts';
+import { errorsIn, tokens } from '../support/service.ts';
 
 const at = scenario();
 /** Time limit for a refusal, in milliseconds. */
@@ -172,5 +172,5 @@ describe('POST /mcp with a deep value', () => {
 });
 
 test('logs none of the refused bodies as an error', () => {
-  expect(at.service.logs.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+  expect(errorsIn(at.service.logs)).toEqual([]);
 });

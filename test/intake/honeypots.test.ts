@@ -57,7 +57,7 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
     }
     const lines = service.logs.filter((line) => line.includes('honeypot filled'));
     expect(lines).toHaveLength(6);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 30, form: 'contact' });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'info', form: 'contact' });
     expect(service.logs.join('')).not.toMatch(/secret value|bot@example|unheard of/);
 
     await service.parts.honeypots.work();

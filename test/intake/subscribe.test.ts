@@ -146,7 +146,7 @@ describe('log of a subscription', () => {
     expect(answer.status).toBe(200);
     expect(linesOfLast()).toEqual([
       expect.objectContaining({
-        level: 50,
+        level: 'error',
         msg: 'attempt outcome not stored yet',
         err: expect.objectContaining({ message: 'It broke.' }),
       }),

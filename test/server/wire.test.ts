@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { expectEffects } from '../support/outcomes.ts';
-import { type Service, startService, tokens } from '../support/service.ts';
+import { errorsIn, type Service, startService, tokens } from '../support/service.ts';
 import { exchange, expectAnswer, openWire, type Reply } from '../support/wire.ts';
 
 let service: Service;
@@ -22,7 +22,7 @@ const length = (body: string) => `Content-Length: ${Buffer.byteLength(body)}\r\n
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status);
 
 /** Returns the logged errors. */
-const errorsLogged = () => service.logs.filter((line) => JSON.parse(line).level >= 50);
+const errorsLogged = () => errorsIn(service.logs);
 
 describe('requests whose end is ambiguous (ASVS 4.2.1)', () => {
   const marked = `GET /llms.txt HTTP/1.1\r\nHost: x\r\n${close}\r\n`;

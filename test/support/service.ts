@@ -123,6 +123,11 @@ export const credentials = {
 
 let addresses = 0;
 
+/** Returns the log lines of errors. */
+export function errorsIn(logs: readonly string[]): string[] {
+  return logs.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
+}
+
 /** Returns an unused client address for `X-Forwarded-For`. The tests connect from a trusted proxy address. */
 export function freshAddress(): string {
   addresses += 1;
