@@ -8,6 +8,7 @@ import { shortReference } from '../src/submissions/submission.ts';
 import { lookAt, pending } from '../test/confirmations/rig.ts';
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { quote } from '../test/support/agent.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { until } from '../test/support/until.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
@@ -111,12 +112,14 @@ describe('confirmation page', () => {
     await close();
   });
 
-  test.each([
+  // Each half has both schemes and both widths.
+  const surroundings: ['light' | 'dark', number][] = [
     ['light', 360],
     ['dark', 360],
-    ['light', 1280],
     ['dark', 1280],
-  ] as const)('has no findings of axe and no overflow in %s at %i px', async (scheme, width) => {
+    ['light', 1280],
+  ];
+  test.each(inTurn(surroundings, 2))('has no findings of axe and no overflow in %s at %i px', async (scheme, width) => {
     for (const via of ['page', 'page_email']) {
       const { page, complaints, close } = await opened(via, scheme, width);
       expect([via, await findings(page, 'AAA'), await overflowOf(page)]).toEqual([via, [], 0]);

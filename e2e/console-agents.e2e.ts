@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { previewAction } from '../test/support/agent.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf, type Watched } from './browser.ts';
 import { signedIn } from './operator.ts';
@@ -35,11 +36,12 @@ async function examine({ page }: Watched, name: string): Promise<void> {
 }
 
 describe.each(['light', 'dark'] as const)('console credentials in %s', (scheme) => {
-  test.each([
+  const ways: [number, string][] = [
     [390, 'with a script'],
     [1280, 'with a script'],
     [390, 'without a script'],
-  ])('are issued, rotated and revoked by keyboard at %i px %s', async (width, how) => {
+  ];
+  test.each(inTurn(ways, 2))('are issued, rotated and revoked by keyboard at %i px %s', async (width, how) => {
     const javaScript = how === 'with a script';
     const visit = await signedIn(browser, site, { javaScript, width, scheme });
     const state = `${javaScript ? 'full' : 'plain'}-${width}-${scheme}`;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SubscriberStatus } from '../src/storage/schema.ts';
 import { pending, pressButton } from '../test/confirmations/rig.ts';
 import { quote } from '../test/support/agent.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
@@ -94,7 +95,7 @@ const narrow = (all: { offsetWidth: number; innerText: string }[]) =>
   all.filter((each) => each.offsetWidth < 80).map((each) => each.innerText);
 
 describe.each(['light', 'dark'] as const)('console pages about people in %s', (scheme) => {
-  test.each([360, 1280])('fit at %i px without findings of axe', async (width) => {
+  test.each(inTurn([360, 1280], 2))('fit at %i px without findings of axe', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
     const folder = process.env.SCREENSHOTS;
     for (const [name, path] of Object.entries(PAGES)) {

@@ -8,6 +8,7 @@ import { consolePages } from '../test/console/pages.ts';
 import { executeAction, previewId, quote } from '../test/support/agent.ts';
 import { cert, key } from '../test/support/certificate.ts';
 import { freePort } from '../test/support/free-port.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
@@ -82,7 +83,7 @@ const wide = (all: { offsetWidth: number; parentElement: { clientWidth: number }
   all.flatMap((each) => (each.offsetWidth > (each.parentElement?.clientWidth ?? 0) ? [each.offsetWidth] : []));
 
 describe.each(['light', 'dark'] as const)('console in %s', (scheme) => {
-  test.each([360, 1280])('every page fits at %i px without findings of axe', async (width) => {
+  test.each(inTurn([360, 1280], 2))('every page fits at %i px without findings of axe', async (width) => {
     const { page, complaints, close } = await enter(width, scheme);
     const leads = [lost.id, marked.id, executed].map((id) => `/operator/leads/${id}`);
     const all = [...PAGES, ...leads, `/operator/people/${marked.id}`];

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 import { type Site, startSite } from './site.ts';
-import { everySurroundings } from './surroundings.ts';
+import { surroundingsInTurn } from './surroundings.ts';
 
 const paths = ['/agents', '/reference', '/receivers', '/receipts', '/embed'];
 
@@ -25,7 +25,7 @@ const contents = (page: Page) => page.getByRole('navigation', { name: 'On this p
 /** Returns the example of the preview, the first one in Python. */
 const preview = (page: Page) => page.locator('.example:has(.tabs)', { hasText: 'Python' }).first();
 
-test.each(everySurroundings)('no page overflows or causes browser errors at %s', async (_, how) => {
+test.each(surroundingsInTurn)('no page overflows or causes browser errors at %s', async (_, how) => {
   const { page, complaints, close } = await openPage(browser, site.service.url, how);
   for (const path of paths) {
     await page.goto(path);

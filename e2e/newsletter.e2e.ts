@@ -7,6 +7,7 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { reader, rowOf, subscribe } from '../test/newsletter/rig.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { until } from '../test/support/until.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
@@ -79,7 +80,7 @@ test.each([true, false])(
 );
 
 describe.each(['light', 'dark'] as const)('newsletter pages in %s', (scheme) => {
-  test.each([360, 1280])('fit at %i px without findings of axe', async (width) => {
+  test.each(inTurn([360, 1280], 2))('fit at %i px without findings of axe', async (width) => {
     const { confirm, leave } = await subscribed();
     const visit = await openPage(browser, site.service.url, { javaScript: true, width, scheme });
     const { page, close } = visit;

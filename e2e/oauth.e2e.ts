@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lookupHere, startDocumentServer, trustCertificate } from '../test/oauth/document-server.ts';
 import { queryOf } from '../test/oauth/rig.ts';
+import { inTurn } from '../test/support/in-turn.ts';
 import { type Service, startService, tokens } from '../test/support/service.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
@@ -108,7 +109,7 @@ describe('page on which a person connects a host', () => {
   });
 
   const withScript = everySurroundings.filter(([, { javaScript }]) => javaScript);
-  test.each(withScript)('is accessible and fits at %s', async (_name, surroundings) => {
+  test.each(inTurn(withScript, 3))('is accessible and fits at %s', async (_name, surroundings) => {
     const { page, complaints, close } = await openPage(browser, service.url, surroundings);
     await page.goto(address({ client_id: host.address }));
     expect(await findings(page, 'AAA')).toEqual([]);

@@ -14,5 +14,5 @@ export const everySurroundings: [string, Surroundings][] = widths.flatMap((width
   ),
 );
 
-/** The same for tests of a whole story. CI runs a third of them for each state of the tree. */
-export const surroundingsInTurn = inTurn(everySurroundings, 3);
+/** The same for tests of a whole story. CI runs a fifth of them for each state of the tree, at two or three widths. */
+export const surroundingsInTurn = inTurn(everySurroundings, 5);

@@ -1,6 +1,7 @@
 /** An operator's work with 300 leads, on a phone and a desktop, with and without scripts (reference §12.14). */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { inTurn } from '../test/support/in-turn.ts';
 import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
@@ -142,15 +143,18 @@ test('the list of leads shows the number of new leads without a reload', async (
   await close();
 });
 
-test.each(['light', 'dark'] as const)('pages with varied leads have no findings of axe in %s', async (scheme) => {
-  for (const width of [390, 1280]) {
-    const { page, close } = await open(width, { scheme });
-    const [row] = await allRows(site.service.parts.storage);
-    const paths = ['/operator/leads?status=undelivered', `/operator/leads/${row?.id}`, `/operator/people/${row?.id}`];
-    for (const path of ['/operator', ...paths]) {
-      await page.goto(path);
-      expect([path, await findings(page), await overflowOf(page)]).toEqual([path, [], 0]);
+test.each(inTurn(['light', 'dark'] as const, 2))(
+  'pages with varied leads have no findings of axe in %s',
+  async (scheme) => {
+    for (const width of [390, 1280]) {
+      const { page, close } = await open(width, { scheme });
+      const [row] = await allRows(site.service.parts.storage);
+      const paths = ['/operator/leads?status=undelivered', `/operator/leads/${row?.id}`, `/operator/people/${row?.id}`];
+      for (const path of ['/operator', ...paths]) {
+        await page.goto(path);
+        expect([path, await findings(page), await overflowOf(page)]).toEqual([path, [], 0]);
+      }
+      await close();
     }
-    await close();
-  }
-});
+  },
+);
