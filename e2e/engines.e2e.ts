@@ -65,7 +65,7 @@ describe.each([
   ['Chromium', startChromium],
   ['Firefox', startFirefox],
   ['WebKit', startWebKit],
-])('%s', { retry: { count: 1, condition: DRIVER_STOPPED } }, (name, start) => {
+])('%s', { timeout: 30_000, retry: { count: 1, condition: DRIVER_STOPPED } }, (name, start) => {
   let engine: Engine;
   /** Number of attempts at all tests, so that a second attempt uses new addresses. */
   let attempt = 0;
