@@ -263,8 +263,19 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(mail?.text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
+  test('alerts about a submission that a later attempt ends undelivered, and not about one that waits', async () => {
+    const { alerts, pass } = await instance();
+    const outcome = { kind: 'rejected', status: 422 } as const;
+    alerts.attemptCompleted({ by: 'redelivery', outcome, next: { kind: 'waiting', step: 1, delayMs: 0 } });
+    await pass(0);
+    expect(await subjects()).toEqual([]);
+    alerts.attemptCompleted({ by: 'redelivery', outcome, next: { kind: 'undelivered', reason: 'rejected' } });
+    await pass(0);
+    expect((await parsed(server)).map(({ text }) => text?.slice(0, 23))).toEqual(['1 submission could not ']);
+  });
+
   test('repeats the write of alerts that the store refused, at the latest when it closes', async () => {
-    let refuses = true;
+    let refuses = false;
     const refusing: Storage = {
       ...storage,
       write: async (change) => {
@@ -273,6 +284,9 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
       },
     };
     const { alerts, lines, pass } = await instance({}, refusing);
+    // The first check of a process also looks for content that expires, and stops there without the store.
+    await alerts.run();
+    refuses = true;
     alerts.raise('given_up');
     await alerts.run();
     alerts.raise('given_up');
