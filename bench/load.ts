@@ -75,7 +75,7 @@ export function pace(target: Target, next: () => string, perSecond: number, ms: 
         sent += 1;
       }
       if (sent === total) return;
-      // A timer is too coarse.
+      // A timer would fire up to 2 ms late.
       setImmediate(turn);
     };
     turn();

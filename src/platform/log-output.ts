@@ -33,7 +33,8 @@ export function lineWriter(fd: number, clock: Pick<Clock, 'after'>): (line: stri
     const written = kept.length === 0 ? writeSome(fd, line) : 0;
     const missing = Buffer.byteLength(line) - written;
     if (missing === 0) return;
-    if (kept.length + missing <= KEPT_BYTES) kept = Buffer.concat([kept, Buffer.from(line).subarray(written)]);
+    if (kept.length === 0 || kept.length + missing <= KEPT_BYTES)
+      kept = Buffer.concat([kept, Buffer.from(line).subarray(written)]);
     write();
   };
 }

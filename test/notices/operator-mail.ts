@@ -1,5 +1,4 @@
 /** Shared by the tests of notices and alerts: an instance with a store, and a real mail server. */
-
 import PostalMime from 'postal-mime';
 import { openOutbox } from '../../src/mail/outbox.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';

@@ -121,12 +121,12 @@ export const credentials = {
   ],
 };
 
-let addresses = 0;
-
 /** Returns the log lines of errors. */
 export function errorsIn(logs: readonly string[]): string[] {
   return logs.filter((line) => ['error', 'fatal'].includes(JSON.parse(line).level));
 }
+
+let addresses = 0;
 
 /** Returns an unused client address for `X-Forwarded-For`. The tests connect from a trusted proxy address. */
 export function freshAddress(): string {
