@@ -1,10 +1,9 @@
 /** Chromium by its own protocol and Firefox by WebDriver BiDi. */
 import puppeteer, { type Browser, type LaunchOptions } from 'puppeteer-core';
-import { ARGUMENTS } from '../browser.ts';
+import { ARGUMENTS, WHOLE_CHROMIUM } from '../browser.ts';
 import type { Engine, Visit } from './engine.ts';
 
-export const startChromium = () =>
-  start({ browser: 'chrome', executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: [...ARGUMENTS] });
+export const startChromium = () => start({ browser: 'chrome', executablePath: WHOLE_CHROMIUM, args: [...ARGUMENTS] });
 
 export const startFirefox = () =>
   start({
