@@ -6,7 +6,8 @@ import { scenario } from '../support/scenario.ts';
 
 const SHOP = 'https://shop.example';
 const OTHER = 'https://other.example';
-const at = scenario({ ALLOWED_ORIGINS: SHOP, MCP_ALLOWED_ORIGINS: 'https://host.example' });
+const HOST = 'https://host.example';
+const at = scenario({ ALLOWED_ORIGINS: SHOP, MCP_ALLOWED_ORIGINS: HOST });
 
 /** Returns the address of a route with a value for each parameter. */
 const addressOf = (name: RouteName) => routes[name].path.replace(':action', 'contact').replace(/:\w+/g, 'a');
@@ -74,5 +75,14 @@ describe('OPTIONS that is no preflight', () => {
       expect(sharedHeaders(answer.headers)).toEqual([]);
     }
     expect((await call(at.service, '/nowhere', { method: 'OPTIONS', headers })).status).toBe(404);
+  });
+});
+
+describe('a request of a listed host to /mcp that is no preflight', () => {
+  test('is answered as usual: OPTIONS without the wanted method, and POST with it', async () => {
+    const options = await call(at.service, '/mcp', { method: 'OPTIONS', headers: { origin: HOST } });
+    expect([options.status, options.headers.get('access-control-allow-origin')]).toEqual([405, HOST]);
+    const post = await call(at.service, '/mcp', { headers: { origin: HOST, 'access-control-request-method': 'POST' } });
+    expect([post.status, post.headers.get('access-control-allow-origin')]).toEqual([401, HOST]);
   });
 });
