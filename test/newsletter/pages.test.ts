@@ -28,8 +28,11 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
       'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
     });
     const html = await answer.text();
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(html).toContain('Paint Match');
     expect(html).toContain('r•••@e•••.com');
+    // The address is deleted seven days after 1 September.
+    expect(html).toMatch(/We delete the address after \D*September 8, 2026/);
     expect(html).not.toContain(row.email);
     expect(html).not.toContain('<script');
     expect(html.match(/<button/g)).toHaveLength(1);
@@ -55,6 +58,7 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
     );
     expect(new Set(answers).size).toBe(1);
     expect(answers[0]).toMatch(/^404 .*There is no subscription to confirm at this address/s);
+    expect(answers[0]).toMatch(/<a [^>]*href="\/newsletter">To the newsletter<\/a>/);
   });
 
   test('returns 429 with Retry-After after 30 requests a minute from one address', async () => {
@@ -65,6 +69,7 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(1);
     expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await refused[0]?.text()).toContain('Wait 1 minute, then open the link again.');
     const pressed = await ask(at.service, 'confirm', token, { headers, method: 'POST' });
     expect(pressed.status).toBe(429);
     expect((await ask(at.service, 'leave', token, { headers })).status).toBe(200);
@@ -73,11 +78,14 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
   test('says "You are subscribed" after a confirmation, and "You are unsubscribed" after an unsubscribe', async () => {
     const row = await newSubscriber(at.service);
     const shown = async () => (await ask(at.service, 'confirm', row.confirm_token)).text();
-    await confirm(at.service, row);
+    const pressed = await confirm(at.service, row);
+    expect(pressed.headers.get('cache-control')).toBe('no-store');
     expect(await shown()).toContain('You are subscribed');
-    await leave(at.service, row);
+    const leftNow = await (await leave(at.service, row)).text();
+    expect(leftNow).toMatch(/We send no more updates from \W*Paint Match\W* to this address\./);
     const left = await shown();
     expect(left).toContain('You are unsubscribed');
+    expect(left).toMatch(/<a [^>]*href="\/newsletter">To the newsletter<\/a>/);
     expect(left).not.toContain('<button');
   });
 });
