@@ -1,4 +1,6 @@
 /** Large bodies that are refused have their own rate limit (reference §3.5). */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { bounds } from '../../src/forms/bounds.ts';
 import { previewAction, quote } from '../support/agent.ts';
@@ -53,5 +55,33 @@ describe('refused bodies over 32,000 bytes', () => {
       const answer = await previewAction(at.service, 'homeowner_quote', { ...quote, padding }, { headers });
       expect(answer.status).toBe(200);
     }
+  });
+
+  test('are counted by their announced size if the service does not read them', async () => {
+    const headers = { ...from(), 'content-encoding': 'gzip' };
+    const zipped = 'x'.repeat(bounds.refusedBodyBytes);
+    // A body of exactly this size does not count, nor does a small one.
+    for (const body of [zipped, 'x']) {
+      for (let n = 0; n < 31; n += 1) expect((await lead(body, headers)).status).toBe(400);
+    }
+    for (let n = 0; n < 30; n += 1) expect((await lead(`${zipped}x`, headers)).status).toBe(400);
+    expect((await lead(`${zipped}x`, headers)).status).toBe(429);
+  });
+
+  test('are counted if they are too large and announce no size', async () => {
+    const address = freshAddress();
+    const sendChunked = async () => {
+      const headers = { 'content-type': 'application/json', 'x-forwarded-for': address, connection: 'close' };
+      const sent = request(`${at.service.url}/api/leads`, { method: 'POST', headers });
+      // The service answers and closes the connection before it has read the whole body.
+      sent.on('error', () => {});
+      sent.write('x'.repeat(bounds.jsonBodyBytes));
+      sent.end('x');
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    for (let n = 0; n < 30; n += 1) expect(await sendChunked()).toBe(413);
+    expect(await sendChunked()).toBe(429);
   });
 });
