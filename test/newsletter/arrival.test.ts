@@ -72,6 +72,10 @@ describe('the confirmation message (reference §9.4)', () => {
     upstream.answer = answering(200);
     await openRedelivery(submissions).redelivery.run();
     expect([await messagesTo(service, confirmed), await messagesTo(service, erased)]).toEqual([0, 0]);
+    const ended = await storage.read((db) =>
+      db.selectFrom('submissions').select('status').where('email', 'in', [confirmed, erased]),
+    );
+    expect(ended).toEqual([{ status: 'delivered' }, { status: 'delivered' }]);
   });
 
   test('is not sent for the events of a confirmation and an unsubscribe', async () => {
@@ -80,6 +84,24 @@ describe('the confirmation message (reference §9.4)', () => {
     await confirm(service, row);
     await leave(service, row);
     await service.parts.subscriptionLinks.close();
+    expect(await messagesTo(service, row.email)).toBe(0);
+  });
+
+  test('is not sent again if an event arrives after the person has subscribed again', async () => {
+    const { storage, submissions } = service.parts;
+    const row = await newSubscriber(service);
+    upstream.answer = answering(503);
+    await leave(service, row);
+    await service.parts.subscriptionLinks.close();
+    await subscribe(service, row.email);
+    await storage.write((tx) =>
+      tx.updateTable('submissions').set({ next_attempt_ms: 0 }).where('fields_digest', 'is', null).execute(),
+    );
+    await storage.write((tx) => tx.deleteFrom('messages').where('address', '=', row.email).execute());
+    upstream.answer = answering(200);
+    await openRedelivery(submissions).redelivery.run();
+    expect(upstream.delivered.at(-1)?.event).toMatchObject({ type: 'subscriber.unsubscribed' });
+    expect(await rowOf(service, row.email)).toMatchObject({ status: 'pending' });
     expect(await messagesTo(service, row.email)).toBe(0);
   });
 });
@@ -138,6 +160,19 @@ describe('a change of a subscriber', () => {
     ]);
   });
 
+  test('has no effect if the person is erased meanwhile', async () => {
+    const row = await newSubscriber(service);
+    const { storage } = service.parts;
+    const { write } = storage;
+    storage.write = (async (change: Parameters<typeof write>[0]) => {
+      storage.write = write;
+      await write((tx) => tx.deleteFrom('subscribers').where('id', '=', row.id).execute());
+      return await write(change);
+    }) as typeof write;
+    expect((await confirm(service, row)).status).toBe(404);
+    expect(errorsIn(service.logs)).toEqual([]);
+  });
+
   test('its event whose outcome is not stored yet is logged', async () => {
     const row = await newSubscriber(service);
     const { storage } = service.parts;
@@ -152,6 +187,15 @@ describe('a change of a subscriber', () => {
     answer?.();
     await service.parts.subscriptionLinks.close();
     storage.write = write;
-    expect(errorsIn(service.logs).map((line) => JSON.parse(line).msg)).toContain('attempt outcome not stored yet');
+    const [event] = await storage.read((db) =>
+      db.selectFrom('submissions').select('id').where('email', '=', row.email).where('status', '=', 'sending'),
+    );
+    expect(errorsIn(service.logs).map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({
+        ...{ msg: 'attempt outcome not stored yet', submissionId: event?.id },
+        err: expect.objectContaining({ message: 'gone' }),
+      }),
+    );
+    await service.parts.submissions.pending.flush();
   });
 });

@@ -69,7 +69,10 @@ describe('/newsletter/confirm/:token (reference §9.5)', () => {
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(1);
     expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await refused[0]?.text()).toContain('Wait 1 minute, then open the link again.');
+    const page = await refused[0]?.text();
+    expect(page).toContain('Wait 1 minute, then open the link again.');
+    expect(page).not.toContain('To the newsletter');
+    expect(page).toContain('<meta name="robots" content="noindex">');
     const pressed = await ask(at.service, 'confirm', token, { headers, method: 'POST' });
     expect(pressed.status).toBe(429);
     expect((await ask(at.service, 'leave', token, { headers })).status).toBe(200);
