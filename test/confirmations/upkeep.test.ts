@@ -47,8 +47,10 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
       ['a', 'b', 'c', 'd'].map((name) => newsletter(`${name}@example.com`)),
     );
     await pressButton(service, sent?.path ?? '', 'send');
-    await pressButton(service, declined?.path ?? '', 'decline');
-    await pressButton(service, reported?.path ?? '', 'report');
+    for (let click = 0; click < 2; click += 1) {
+      await pressButton(service, declined?.path ?? '', 'decline');
+      await pressButton(service, reported?.path ?? '', 'report');
+    }
     await lookAt(service, cancelled?.id ?? '', { method: 'DELETE' });
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     for (const [status, count] of Object.entries({
@@ -61,6 +63,10 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     })) {
       expect(text).toContain(`service_confirmations_total{status="${status}"} ${count}`);
     }
+    const lines = service.logs.map((line) => JSON.parse(line));
+    const linesOf = (msg: string) => lines.filter((line) => line.msg === msg);
+    expect(linesOf('confirmation declined')).toMatchObject([{ confirmationId: declined?.id, action: 'newsletter' }]);
+    expect(linesOf('confirmation reported')).toMatchObject([{ level: 'warn', confirmationId: reported?.id, ended: 1 }]);
     await service.parts.alerts.run();
     const alerts = await service.parts.storage.read((db) =>
       db.selectFrom('messages').select('about').where('kind', '=', 'alert'),

@@ -101,7 +101,8 @@ describe('an error inside a route', () => {
     expect(logged()).toEqual([]);
   });
 
-  test('that is undefined answers 500', async () => {
+  test('that is undefined answers 500, and is logged', async () => {
     expect((await failWith(undefined)).status).toBe(500);
+    expect(logged()).toMatchObject([{ msg: 'unexpected error' }]);
   });
 });
