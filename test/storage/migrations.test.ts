@@ -1,5 +1,4 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { openExecutions } from '../../src/actions/executions.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -9,7 +8,7 @@ import type { Schema } from '../../src/storage/schema.ts';
 import { tables } from '../../src/storage/schema.ts';
 import { driverOf, kyselyOver, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { openFile } from '../../src/storage/sqlite/file.ts';
-import { databases, type TestDatabase } from '../support/databases.ts';
+import { databases, plainPool, type TestDatabase } from '../support/databases.ts';
 
 describe.each(databases)('migrations on %s', (name, create) => {
   test('succeed if five instances start at the same time, also in the second round', async () => {
@@ -130,7 +129,7 @@ describe.each(databases)('migrations on %s', (name, create) => {
 /** Applies that list of migrations to the database. */
 async function applying({ url }: TestDatabase, kind: Storage['kind'], list: typeof migrations): Promise<void> {
   if (kind === 'postgres') {
-    const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) });
+    const dialect = new PostgresDialect({ pool: plainPool(url) });
     const db = new Kysely<Schema>({ dialect });
     await migrate(db, kind, { list });
     return await db.destroy();

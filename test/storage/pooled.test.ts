@@ -1,12 +1,11 @@
 /** Statements that a pool of connections sends to the server. */
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Change } from '../../src/storage/database.ts';
 import { readAndWrite } from '../../src/storage/queries.ts';
 import type { Schema } from '../../src/storage/schema.ts';
-import { databases, type TestDatabase } from '../support/databases.ts';
+import { databases, plainPool, type TestDatabase } from '../support/databases.ts';
 
 const create = databases.find(([name]) => name === 'PostgreSQL')?.[1];
 
@@ -18,9 +17,8 @@ describe.runIf(create !== undefined)('readAndWrite on a pool', () => {
   beforeAll(async () => {
     database = await (create ?? expect.fail())();
     await (await database.open(systemClock)).close();
-    const pool = new pg.Pool({ connectionString: database.url });
     db = new Kysely<Schema>({
-      dialect: new PostgresDialect({ pool }),
+      dialect: new PostgresDialect({ pool: plainPool(database.url) }),
       log: ({ query }) => void told.push(query.sql.split(' ')[0] ?? ''),
     });
     store = readAndWrite(db);

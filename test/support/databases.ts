@@ -70,6 +70,16 @@ async function removePostgres(name: string, url: string): Promise<void> {
   empty.push(name);
 }
 
+/**
+ * Opens a pool without the code of the service. It ends before its connections do, and `removePostgres` then ends these.
+ * An error of a connection without a listener would end the tests.
+ */
+export function plainPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url });
+  pool.on('connect', (client) => void client.on('error', () => {}));
+  return pool;
+}
+
 /** Returns the rows of the statement. */
 async function administer(statement: string, url = postgresUrl): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
