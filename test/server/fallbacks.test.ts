@@ -45,6 +45,17 @@ describe('the page of a refusal', () => {
     }
   });
 
+  test('follows a transfer coding other than chunked', async () => {
+    for (const [coding, status] of [
+      ['gzip, chunked', 400],
+      ['Chunked', 405],
+    ] as const) {
+      const head = `POST /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+      const [reply] = await exchange(at.service.url, `${head}0\r\n\r\n`);
+      expect([coding, reply?.status]).toEqual([coding, status]);
+    }
+  });
+
   test('names all methods of the path in their order', async () => {
     const { status, headers } = await call(at.service, '/newsletter/confirm/x', { method: 'PUT' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
