@@ -22,11 +22,12 @@ export type Watched = {
   close(): Promise<void>;
 };
 
+/** Path of the Chromium that people use. The tests of all engines use it. */
 export const WHOLE_CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 /**
- * Chromium without the parts that only a person at a screen needs. It is the browser that Playwright installs for tests,
- * and takes half of the processor time. `engines.e2e.ts` uses the whole Chromium.
+ * Path of a Chromium without the parts that only a person at a screen needs. By default, Playwright installs this kind
+ * of browser for tests. It needs less than half of the processor time.
  */
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
 

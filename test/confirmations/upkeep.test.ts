@@ -1,4 +1,5 @@
 /** Expiry, retention, metrics and alerts of confirmations (reference §6.7), on both databases. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSweep } from '../../src/confirmations/sweep.ts';
 import { noMetrics } from '../../src/platform/metrics.ts';
@@ -6,6 +7,7 @@ import { executeAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import { type Service, startService } from '../support/service.ts';
 import { lookAt, pending, pressButton } from './rig.ts';
 
@@ -52,7 +54,7 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
       await pressButton(service, reported?.path ?? '', 'report');
     }
     await lookAt(service, cancelled?.id ?? '', { method: 'DELETE' });
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const text = await metricsText(metricsPort);
     for (const [status, count] of Object.entries({
       asked: 4,
       submitted: 1,

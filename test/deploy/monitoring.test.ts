@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executeAction, previewAction, previewId, quote } from '../support/agent.ts';
 import { post } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
-import { scrapeMetrics } from '../support/metrics.ts';
+import { metricsText, scrapeMetrics } from '../support/metrics.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 
 const project = resolve(import.meta.dirname, '../..');
@@ -90,7 +90,7 @@ describe('alerts and dashboard', () => {
 
 describe('GET /metrics', () => {
   const gauge = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const text = await metricsText(port);
     return new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'm').exec(text)?.[1];
   };
 

@@ -1,4 +1,5 @@
 /** Reports about bots: a metric, a log line, a number on the console's first page (reference §4.3). */
+
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHoneypots } from '../../src/intake/honeypots.ts';
@@ -8,6 +9,7 @@ import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { post } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import type { Service } from '../support/service.ts';
 
 const DAY_MS = 86_400_000;
@@ -46,7 +48,7 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
     }
     expect((await send('/api/leads', bot)).status).toBe(303);
     expect((await send('/api/subscribe', bot)).status).toBe(303);
-    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const metrics = await metricsText(metricsPort);
     for (const [form, count] of Object.entries({
       contact: 2,
       homeowner_quote: 1,

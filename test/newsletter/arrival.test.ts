@@ -1,10 +1,12 @@
 /** When a subscriber gets the confirmation message, and what logs and metrics say about subscribers. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openNewsletterSweep } from '../../src/newsletter/sweep.ts';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
 import { testClock } from '../support/clock.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import { errorsIn, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -109,7 +111,7 @@ describe('the confirmation message (reference §9.4)', () => {
 describe('a change of a subscriber', () => {
   const linesOf = (msg: string) => service.logs.map((line) => JSON.parse(line)).filter((line) => line.msg === msg);
   const counted = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const text = await metricsText(metricsPort);
     const series = [...text.matchAll(/^service_subscribers_total\{status="(\w+)"\} (\d+)$/gm)];
     return Object.fromEntries(series.map(([, status, count]) => [status, Number(count)]));
   };

@@ -6,6 +6,7 @@ import { type MailServer, startMailServer } from '../mail/mail-server.ts';
 import { type Answer, call, executeAction, previewAction } from '../support/agent.ts';
 import { encodings, filledWith, formNames, multipart, post, postRaw } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
 import { freshAddress, tokens } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -204,7 +205,7 @@ describe('text of callers', () => {
     await expect.poll(() => mail.offered.join(), { timeout: 10_000 }).toContain(canary);
     const mails = () => lines().filter(({ msg }) => msg.startsWith('message '));
     await expect.poll(() => mails().length, { timeout: 5_000 }).toBeGreaterThan(0);
-    const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const metrics = await metricsText(metricsPort);
     expect(metrics).toContain('http_server_request_duration_seconds_count');
     for (const [where, text] of Object.entries({
       logs: service.stdout(),

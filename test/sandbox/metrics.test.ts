@@ -1,8 +1,10 @@
 /** Counters of sandbox clients (reference §27.6). */
+
 import { expect, test } from 'vitest';
 import { askToConfirm } from '../confirmations/rig.ts';
 import { call, executeAction, previewAction, quote } from '../support/agent.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import { startService, tokens } from '../support/service.ts';
 
 const token = tokens.sandbox;
@@ -24,7 +26,7 @@ test('executions and confirmations of a sandbox client count under the label san
   });
   expect([cancelled.status, cancelled.body.confirmation.status]).toEqual([200, 'expired']);
 
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const text = await metricsText(port);
   await service.close();
   const counted = text.split('\n').filter((line) => /^service_(executions|confirmations)_total\{.* [1-9]/.test(line));
   expect(counted.sort()).toEqual([

@@ -20,8 +20,8 @@ const twoHosts = async (line: string, headers = '') => {
   return reply ?? expect.fail();
 };
 
-describe('the page of a refusal', () => {
-  test('refers to what the person typed only after the post of a form', async () => {
+describe('a refusal', () => {
+  test('is a page that mentions what the person typed only after the post of a form', async () => {
     const posted = await twoHosts('POST /api/leads', NATIVE);
     expect([posted.status, posted.headers.connection]).toEqual([400, 'close']);
     expect(posted.body).toContain(BACK_BUTTON);
@@ -35,7 +35,7 @@ describe('the page of a refusal', () => {
     }
   });
 
-  test('needs one Host from a client of HTTP/1.1 only', async () => {
+  test('does not follow a request without Host by HTTP/1.0, or with one Host', async () => {
     for (const [request, status] of [
       ['GET /healthz HTTP/1.0\r\n\r\n', 200],
       ['GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 200],
@@ -45,7 +45,7 @@ describe('the page of a refusal', () => {
     }
   });
 
-  test('follows a transfer coding other than chunked', async () => {
+  test('follows every transfer coding except chunked', async () => {
     for (const [coding, status] of [
       ['gzip, chunked', 400],
       ['Chunked', 405],

@@ -1,10 +1,12 @@
 /** Rates in the headers of answers, and `X-Forwarded-For` from a peer that is no trusted proxy (reference §3.4). */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bounds } from '../../src/forms/bounds.ts';
 import { previewAction, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { postRaw } from '../support/forms.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricsText } from '../support/metrics.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, type Service, startService } from '../support/service.ts';
 
@@ -22,7 +24,7 @@ describe('an ignored X-Forwarded-For', () => {
 
   const warnings = () => service.logs.filter((line) => JSON.parse(line).msg === WARNING).length;
   const counted = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const text = await metricsText(metricsPort);
     return Number(/^service_forwarded_for_ignored_total (\d+)$/m.exec(text)?.[1]);
   };
   const ask = () => previewAction(service, 'contact', {});

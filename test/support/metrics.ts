@@ -1,6 +1,11 @@
+/** Returns the text of `/metrics`. */
+export async function metricsText(port: number): Promise<string> {
+  return await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+}
+
 /** Returns every series name of `/metrics`, with the labels of the series. */
 export async function scrapeMetrics(port: number): Promise<Map<string, Set<string>>> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const text = await metricsText(port);
   const series = new Map<string, Set<string>>();
   for (const line of text.split('\n')) {
     const [, name, labels = ''] = /^([a-z_]\w*)(?:\{(.*)\})? /i.exec(line) ?? [];
@@ -14,6 +19,6 @@ export async function scrapeMetrics(port: number): Promise<Map<string, Set<strin
 
 /** Returns the metric families of `/metrics`, with their help texts. */
 export async function metricFamilies(port: number): Promise<Map<string, string>> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const text = await metricsText(port);
   return new Map([...text.matchAll(/^# HELP (\w+) (.*)$/gm)].map(([, name = '', help = '']) => [name, help]));
 }

@@ -6,6 +6,7 @@ import { beside } from '../../support/disk.ts';
 import { post } from '../../support/forms.ts';
 import { freePort } from '../../support/free-port.ts';
 import { injected } from '../../support/injected.ts';
+import { metricsText } from '../../support/metrics.ts';
 import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -121,7 +122,7 @@ test('outbox sends a message at most seven times if each attempt is refused, and
   });
   const { service, metricsPort } = await start(server.url);
   const dead = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const text = await metricsText(metricsPort);
     return /^service_outbox_messages\{status="dead"\} (\d+)/m.exec(text)?.[1];
   };
   await subscribe(service, 'poisoned@subscriber.example');
