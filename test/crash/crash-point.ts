@@ -44,29 +44,29 @@ let claimed = false;
 let settled = false;
 let statements = 0;
 
-/** Tables that the open transaction has changed. */
-const changed = new Set<string>();
+/** Tables that the open transaction of a connection has changed. Periodic jobs use other connections meanwhile. */
+const changes = new WeakMap<object, Set<string>>();
 
 /** Reaches the points right before a statement. */
-function foresee(sql: string): void {
+function foresee(connection: object, sql: string): void {
   if (sql === 'vacuum') reach('before the rewrite');
-  if (sql === 'commit') for (const table of changed) reach(`before the commit of ${table}`);
+  if (sql === 'commit') for (const table of changes.get(connection) ?? []) reach(`before the commit of ${table}`);
 }
 
 /** Reaches the points right after the end of a transaction. */
-function reachCommit(sql: string, isTransaction: boolean): void {
+function reachCommit(connection: object, sql: string, isTransaction: boolean): void {
   const [, table] = /^(?:insert into|update|delete from) "(\w+)"/i.exec(sql) ?? [];
-  if (table !== undefined) changed.add(table);
+  const changed = changes.get(connection) ?? new Set();
+  if (table !== undefined) changes.set(connection, changed.add(table));
   if (sql === 'vacuum') reach('after the rewrite');
-  // A read on another connection to PostgreSQL does not end the transaction.
-  if (isTransaction || (table === undefined && sql !== 'commit' && sql !== 'rollback')) return;
+  if (isTransaction) return;
   if (sql !== 'rollback') for (const each of changed) reach(`after the commit of ${each}`);
-  changed.clear();
+  changes.delete(connection);
 }
 
 /** Counts a statement that succeeded. Outside a transaction, the statement is durable. */
-function observe(sql: string, isTransaction: boolean): void {
-  reachCommit(sql, isTransaction);
+function observe(connection: object, sql: string, isTransaction: boolean): void {
+  reachCommit(connection, sql, isTransaction);
   if (/^(insert into "(executions|submissions)"|update "subscribers")/i.test(sql)) claimed = true;
   if (!claimed) return;
   // The periodic job settles without `preview_digest`, and can do so at any time.
@@ -91,7 +91,7 @@ DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given) {
 
 DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
   exec.call(this, sql);
-  observe(sql, this.isTransaction);
+  observe(this, sql, this.isTransaction);
 };
 
 for (const name of ['run', 'all', 'get'] as const) {
@@ -99,9 +99,9 @@ for (const name of ['run', 'all', 'get'] as const) {
   Object.defineProperty(StatementSync.prototype, name, {
     value(this: StatementSync, ...values: unknown[]) {
       const owner = owners.get(this);
-      if (owner !== undefined) foresee(owner.sql);
+      if (owner !== undefined) foresee(owner.database, owner.sql);
       const result = original.apply(this, values);
-      if (owner !== undefined) observe(owner.sql, owner.database.isTransaction);
+      if (owner !== undefined) observe(owner.database, owner.sql, owner.database.isTransaction);
       return result;
     },
   });
@@ -109,8 +109,8 @@ for (const name of ['run', 'all', 'get'] as const) {
 
 if (process.env.DATABASE_URL?.startsWith('postgres')) {
   watchPostgres({
-    sent: (sql) => {
-      foresee(sql);
+    sent: (connection, sql) => {
+      foresee(connection, sql);
       if (claimed && sql === 'commit') reach('as the commit is sent');
     },
     answered: observe,

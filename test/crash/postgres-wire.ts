@@ -2,10 +2,10 @@
 import { Socket } from 'node:net';
 
 type Watcher = {
-  /** Called after a statement without parameters was sent. */
-  sent(sql: string): void;
+  /** Called after a statement without parameters was sent on this connection. */
+  sent(connection: object, sql: string): void;
   /** Called after a statement has succeeded. `isTransaction` is true if its connection is inside a transaction. */
-  answered(sql: string, isTransaction: boolean): void;
+  answered(connection: object, sql: string, isTransaction: boolean): void;
 };
 
 /** A connection: incomplete messages of both sides, statements by name, and the running statement. */
@@ -30,7 +30,7 @@ export function watchPostgres({ sent, answered }: Watcher): void {
       texts.set(name.text, textAt(body, name.end).text);
     }
     if (kind === 'B') conversation.sql = texts.get(textAt(body, textAt(body, 0).end).text);
-    if (kind === 'Q') sent(conversation.sql ?? '');
+    if (kind === 'Q') sent(conversation, conversation.sql ?? '');
   }
 
   function tell(conversation: Conversation, kind: string, body: Buffer): void {
@@ -39,7 +39,7 @@ export function watchPostgres({ sent, answered }: Watcher): void {
     if (kind !== 'Z' || conversation.sql === undefined) return;
     const { sql } = conversation;
     conversation.sql = undefined;
-    answered(sql, body.toString('latin1') !== 'I');
+    answered(conversation, sql, body.toString('latin1') !== 'I');
   }
 
   Socket.prototype.write = function (this: Socket, ...given: unknown[]) {
