@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forms, leastFields } from '../src/forms/catalog.ts';
 import { previewId, quote } from './support/agent.ts';
+import { codePoint } from './support/code-point.ts';
 import { encode, encodings, formNames } from './support/forms.ts';
 import { countEffects } from './support/outcomes.ts';
 import { errorsIn, freshAddress, type Service, startService, tokens } from './support/service.ts';
@@ -79,14 +80,14 @@ const getPaths = [
 ];
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: codePoint, maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 60 }),
   fc.constantFrom('', 'ada@example.com', 'on', '94110', '__proto__', 'a'.repeat(2_001), ...formNames),
 );
 const anyName = fc.oneof(
   fc.constantFrom(...Object.values(forms).flatMap(({ fields }) => fields.map(({ name }) => name))),
   fc.constantFrom('form', 'privacy', 'contractor', 'bot-field', '__proto__', 'constructor', ''),
-  fc.string({ unit: 'binary', maxLength: 120 }),
+  fc.string({ unit: codePoint, maxLength: 120 }),
 );
 const anyFields = fc.dictionary(anyName, anyText, { maxKeys: 24 });
 /** Often valid, so that the code after the validation is reached, too. */
@@ -132,7 +133,7 @@ const anyType = fc.oneof(
 /** A body with its content type. */
 const anyBody = fc.oneof(
   fc.tuple(fc.uint8Array({ maxLength: 300 }), anyType),
-  fc.tuple(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), fc.constant(types.json)),
+  fc.tuple(fc.oneof(fc.json(), fc.string({ unit: codePoint })), fc.constant(types.json)),
   fc.tuple(anyForm, fc.constantFrom(...encodings), anyChanges).map(([fields, encoding, changes]) => {
     const body = Buffer.from(encode(encoding, onlyWellFormed(fields)));
     return [mutate(body, changes), types[encoding]] as const;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { problems } from '../../src/failures/catalogue.ts';
 import { call, executeAction, previewId } from '../support/agent.ts';
+import { codePoint } from '../support/code-point.ts';
 import { scenario } from '../support/scenario.ts';
 import { freshAddress, startService, tokens } from '../support/service.ts';
 
@@ -156,7 +157,7 @@ test('returns a 4xx, stores no row and delivers nothing for arbitrary bodies, ke
   await expecting({}, () =>
     fc.assert(
       fc.asyncProperty(
-        fc.oneof(fc.json(), fc.string({ unit: 'binary' })),
+        fc.oneof(fc.json(), fc.string({ unit: codePoint })),
         fc.stringMatching(/^[!-~]{1,20}$/),
         async (raw, key) => {
           const answer = await executeAction(at.service, '', { raw, key });

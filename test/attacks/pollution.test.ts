@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { forms } from '../../src/forms/catalog.ts';
 import { validate } from '../../src/forms/validate.ts';
 import { call, executeAction, previewAction, quote } from '../support/agent.ts';
+import { codePoint } from '../support/code-point.ts';
 import { encodings, post, postRaw } from '../support/forms.ts';
 import { startProcess } from '../support/process.ts';
 import { scenario } from '../support/scenario.ts';
@@ -89,7 +90,7 @@ describe('mass assignment', () => {
     const invented = fc.oneof(
       fc.constantFrom(...Object.keys(ours), '__proto__', 'constructor', 'prototype', 'toString'),
       fc.constantFrom('Email', 'EMAIL', 'email ', ' email', 'email[]', 'email.x', 'email\u0000', 'ｅmail'),
-      fc.string({ unit: 'binary', maxLength: 20 }),
+      fc.string({ unit: codePoint, maxLength: 20 }),
     );
     const extras = fc.dictionary(
       invented.filter((name) => !names.includes(name)),

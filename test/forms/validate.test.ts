@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forms, leastFields } from '../../src/forms/catalog.ts';
 import { describeFault, missingNames, validate } from '../../src/forms/validate.ts';
+import { codePoint } from '../support/code-point.ts';
 
 const { contact, contractor_signup, homeowner_quote, newsletter } = forms;
 const quote = { name: 'Ada', email: 'ada@example.com', postal_code: '94110' };
@@ -267,8 +268,8 @@ describe('validate, any input', () => {
   test('returns a normalized value unchanged, and repeats no value in a fault, for arbitrary strings', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 60 }),
-        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.string({ unit: codePoint, maxLength: 60 }),
+        fc.string({ unit: codePoint, maxLength: 60 }),
         (written, text) => {
           const name = `canary${written}`;
           const address = validate(newsletter, { email: `${text}a@b.co` });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { shownReply } from '../../src/mail/reply.ts';
 import { openSmtpMailer } from '../../src/mail/smtp.ts';
 import { testClock } from '../support/clock.ts';
+import { codePoint } from '../support/code-point.ts';
 import { baseUrl, confirmation, from, startMailServer, unhurried } from './mail-server.ts';
 
 const message = {
@@ -65,7 +66,7 @@ describe('shownReply', () => {
 
   test('shows only visible characters, and no @, for an arbitrary reply', () => {
     const reply = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: codePoint }),
       fc.string({ unit: fc.constantFrom(...'@＠"<>\\ a\n\t\u202e\u200b5.') }),
     );
     fc.assert(

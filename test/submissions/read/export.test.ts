@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvHead, csvRecord, csvTimes, jsonLineOf, submissionFormats } from '../../../src/submissions/read/export.ts';
+import { codePoint } from '../../support/code-point.ts';
 import { eventOf, keptSubmission } from '../../support/submissions.ts';
 
 const cellOf = (text: string) => csvRecord([text]).slice(0, -'\r\n'.length);
@@ -23,7 +24,7 @@ describe('csvRecord (reference §13.4)', () => {
 
   test('writes every value so that a CSV parser reads it, and begins no cell like a formula', () => {
     const value = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: codePoint }),
       fc.string({ unit: fc.constantFrom(...'=+-@\t\r\n",\'＝＋－＠a1 (\u200e\u00ad\u3164') }),
     );
     fc.assert(
@@ -90,7 +91,7 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
         computing += 1;
         expect(isDefused(text)).toBe(true);
       }),
-      { numRuns: 30_000 },
+      { numRuns: 10_000 },
     );
     expect(computing).toBeGreaterThan(500);
   });
