@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { brokenRequestAnswerer, openConnections } from '../../src/server/connections.ts';
 import { testClock } from '../support/clock.ts';
 
-const lines: unknown[] = [];
+const lines: Record<string, unknown>[] = [];
 
 /** Returns a connection, what it was answered, and a function that answers an error with this code on it. */
 function openBroken() {
@@ -13,16 +13,17 @@ function openBroken() {
   const answerBroken = brokenRequestAnswerer({
     connections,
     renderProblemPage: (problem) => JSON.stringify(problem),
-    log: { info: (entry: unknown) => lines.push(entry) } as never,
+    log: { info: (entry: object, text: string) => lines.push({ ...entry, text }) } as never,
     sameOnEvery: { 'x-same': 'yes' },
     baseUrl: 'https://paint.example',
   });
   const socket = new PassThrough();
   return {
     socket,
-    /** Begins a request whose body has not arrived. */
-    begin: (path: string, headers: Record<string, string>) => {
-      const response = { req: { socket, complete: false, url: path, headers }, headersSent: false };
+    /** Begins a request. Its body has not arrived, unless it is answered. */
+    begin: (path: string, headers: Record<string, string>, isAnswered = false) => {
+      const req = { socket, complete: isAnswered, url: path, headers };
+      const response = { req, headersSent: isAnswered, writableFinished: isAnswered };
       connections.trackRequest(response as unknown as ServerResponse, 'id-of-the-request');
     },
     answer: (code: string) => {
@@ -42,9 +43,15 @@ test.each([
   const { head, body } = answer(code);
   expect(head[0]).toBe(`HTTP/1.1 ${status}`);
   expect(head).toEqual(expect.arrayContaining(['x-same: yes', 'content-type: application/json; charset=utf-8']));
+  expect(head).toEqual(expect.arrayContaining(['cache-control: no-store', 'connection: close']));
   expect(head).toContain(`content-length: ${Buffer.byteLength(body)}`);
   expect(JSON.parse(body).error).toEqual(expect.any(String));
-  expect(lines.at(-1)).toEqual({ requestId: expect.any(String), status: Number(status.slice(0, 3)) });
+  expect(head).toContain(`x-request-id: ${lines.at(-1)?.requestId}`);
+  expect(lines.at(-1)).toEqual({
+    requestId: expect.any(String),
+    status: Number(status.slice(0, 3)),
+    text: 'invalid request refused',
+  });
 });
 
 test('a reset connection is destroyed without an answer', () => {
@@ -83,5 +90,14 @@ test('an incomplete request of a path without problem details gets JSON, and no 
   begin('/operator', { accept: 'application/problem+json' });
   const { head } = answer('HPE_INVALID_EOF_STATE');
   expect(head).toContain('content-type: application/json; charset=utf-8');
+  expect(head).not.toContain('vary: Accept');
+});
+
+test('broken bytes after an answered request get JSON and an id of their own', () => {
+  const { begin, answer } = openBroken();
+  begin('/api/leads', { 'content-type': 'application/x-www-form-urlencoded' }, true);
+  const { head } = answer('HPE_INVALID_METHOD');
+  expect(head).toContain('content-type: application/json; charset=utf-8');
+  expect(head).not.toContain('x-request-id: id-of-the-request');
   expect(head).not.toContain('vary: Accept');
 });
