@@ -32,6 +32,7 @@ describe.each(['/api/agent/manifest', '/quote', '/quote.md', '/openapi.json'])('
       expect(decoded[encoding](body).equals(plain.body)).toBe(true);
       expect(body.length).toBeLessThan(plain.body.length / 2);
       expect(headers.vary).toContain('Accept-Encoding');
+      expect([plain.headers['cache-control'], headers['cache-control']]).toEqual(Array(2).fill('public, max-age=300'));
       expect(plain.headers).not.toHaveProperty('content-encoding');
       expect(
         new Set([plain, await accepting('br', path), await accepting('gzip', path)].map((one) => one.headers.etag))
