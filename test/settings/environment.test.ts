@@ -33,6 +33,7 @@ describe('.env (reference §20.2)', () => {
   test.each([
     ['a BOM', '\uFEFFPORT=4001'],
     ['Windows line breaks', '# words\r\n\r\nPORT=4001\r\nHOST="::1"\r\n'],
+    ['line breaks of old Macs', '# words\rPORT=4001\rHOST="::1"'],
     ['export', 'export PORT=4001'],
     ['blanks', '\t PORT = 4001 \n  # words'],
     ['quotes', 'PORT="4001"'],
@@ -49,6 +50,8 @@ describe('.env (reference §20.2)', () => {
     ['UPSTREM_URL=canary', 'UPSTREM_URL (line 2 of .env) names no setting. Did you mean UPSTREAM_URL?'],
     ['SMTP_URL_FIL=canary', 'SMTP_URL_FIL (line 2 of .env) names no setting. Did you mean SMTP_URL_FILE?'],
     ['port=canary', 'Line 2 of .env names no setting. Did you mean PORT?'],
+    ['aPORT=canary', 'Line 2 of .env names no setting. Did you mean PORT?'],
+    ['PORTa=canary', 'Line 2 of .env names no setting. Did you mean PORT?'],
     ['ZZZZZZZZZZZZZZZZZZ=canary', 'ZZZZZZZZZZZZZZZZZZ (line 2 of .env) names no setting. See .env.example.'],
     ['canarycanarycanarycanary==', 'Line 2 of .env names no setting. See .env.example.'],
     ['canary', 'Line 2 of .env is not NAME=value.'],
@@ -93,6 +96,8 @@ describe('.env (reference §20.2)', () => {
     [String.raw`'Jo \"Neil'`, String.raw`Jo \"Neil`],
     ['a=b=c', 'a=b=c'],
     ['Jo "Big" Neil', 'Jo "Big" Neil'],
+    ['5" Brushes', '5" Brushes'],
+    ['  "Paint"', 'Paint'],
   ])('sets OPERATOR_NAME=%s to %j', (written, value) => {
     const { environment, faults } = load(`OPERATOR_NAME=${written}\n`);
     expect({ value: environment.OPERATOR_NAME, faults }).toEqual({ value, faults: [] });
