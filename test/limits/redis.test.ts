@@ -124,6 +124,16 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     expect([said, insured, limits.usesFallback()]).toEqual([[], [], false]);
   });
 
+  test('continues in the process from the count of Redis if Redis gives no answer', async () => {
+    const of = address();
+    for (let n = 1; n <= 3; n += 1) await limits.take('preview', of);
+    expect((await takeInSilence(of)).remaining).toBe(56);
+    const exceeding = address();
+    release();
+    for (let n = 1; n <= 61; n += 1) await limits.take('preview', exceeding);
+    expect((await takeInSilence(exceeding)).exceeded).toBe(true);
+  });
+
   test('takes back one request in Redis', async () => {
     const of = address();
     for (let n = 1; n <= 61; n += 1) await limits.take('preview', of);
