@@ -32,6 +32,11 @@ test('an assertion without a text says only that the value is not valid', () => 
   ).toMatchObject({ kind: 'invalid', why: expect.any(String) });
 });
 
+test('a value of none of several types gets all of them', () => {
+  const why = 'must be string or number';
+  expect(checkShape(v.union(v.string(), v.number()), true)).toEqual({ kind: 'invalid', why });
+});
+
 test('a valid value is returned as it was parsed', () => {
   expect(
     checkShape(
