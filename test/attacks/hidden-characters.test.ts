@@ -110,7 +110,7 @@ describe('normalize, characters assembled by removal', () => {
         expect(result.fields.message).not.toMatch(NEVER);
         expect(result.fields.message).not.toMatch(RUN);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 20_000 },
     );
   });
 });

@@ -87,7 +87,7 @@ describe('POST /mcp and /mcp/open with arbitrary messages', () => {
         fc.asyncProperty(anything, anyHeaders, async (value, headers) => {
           await survives(JSON.stringify(value), headers);
         }),
-        { numRuns: 100 },
+        { numRuns: 300 },
       );
     });
     expect(started.service.logs.filter((line) => line.includes('unexpected error'))).toEqual([]);

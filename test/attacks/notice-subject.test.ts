@@ -79,7 +79,7 @@ describe('subject of a notice, from rows with any text', () => {
         // Each line of ours begins a line once, and no typed line does.
         expect((await PostalMime.parse(raw)).text?.match(/^(?:Status|Reference|Form): /gm)).toHaveLength(3);
       }),
-      { numRuns: 100 },
+      { numRuns: 300 },
     );
   });
 });

@@ -139,11 +139,11 @@ describe('verifyReceipt, one change', () => {
   };
 
   test('refuses a change of any byte of the JWT and its disclosures', () => {
-    fc.assert(fc.property(changed(compact()), refused), { numRuns: 1_000 });
+    fc.assert(fc.property(changed(compact()), refused), { numRuns: 3_000 });
   });
 
   test('refuses a change of any byte of the JSON', () => {
-    fc.assert(fc.property(changed(JSON.stringify(body)), refused), { numRuns: 1_000 });
+    fc.assert(fc.property(changed(JSON.stringify(body)), refused), { numRuns: 3_000 });
   });
 
   test('refuses the replacement of any character by A, B, _, ~ or a period', () => {
