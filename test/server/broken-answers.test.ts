@@ -67,7 +67,7 @@ test('a connection that can’t be written to is destroyed without an answer', (
   expect(socket.destroyed).toBe(true);
 });
 
-test('an incomplete native form gets a page with the sentence, which says that the person may send the form again', () => {
+test('an incomplete native form gets a page with the sentence of its refusal', () => {
   const { begin, answer } = openBroken();
   begin('/api/leads', { 'content-type': 'application/x-www-form-urlencoded' });
   const { head, body } = answer('HPE_INVALID_EOF_STATE');

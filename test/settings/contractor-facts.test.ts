@@ -32,6 +32,6 @@ test.each(['http://paint.example', 'paint.example', 'https://ada:secret@paint.ex
   },
 );
 
-test('an https address is one', () => {
+test('an https address is a secure address', () => {
   expect(parsed(secureAddress, 'https://paint.example/about')).toBe('https://paint.example/about');
 });

@@ -17,11 +17,11 @@ test.each([
   ['--j-son', '--json'],
   ['-', undefined],
   ['', undefined],
-])('for %j it is %s', (typed, name) => {
+])('the nearest name to %j is %s', (typed, name) => {
   expect(nearest(typed, names)).toBe(name);
 });
 
-test('without names there is none', () => {
+test('nearest returns undefined if there are no names', () => {
   expect(nearest('PORT', [])).toBeUndefined();
 });
 

@@ -22,7 +22,7 @@ test.each([
   ['sqlite:a//b.db', { kind: 'sqlite', path: resolve('a/b.db') }],
   ['sqlite:a.db', { kind: 'sqlite', path: resolve('a.db') }],
   ['postgres://127.0.0.1/sqlite:', { kind: 'postgres', url: 'postgres://127.0.0.1/sqlite:' }],
-])('the database of %s', (url, database) => {
+])('DATABASE_URL=%s means %o', (url, database) => {
   expect(databaseOf(url, local)).toEqual(database);
 });
 
@@ -80,6 +80,6 @@ test.each([
   ['"Paint" Match <hello@paint.example>', { name: '"Paint" Match', address: 'hello@paint.example' }],
   ['Paint "Match" <hello@paint.example>', { name: 'Paint "Match"', address: 'hello@paint.example' }],
   ['<hello@paint.example>', { name: '', address: 'hello@paint.example' }],
-])('the sender of %s', (from, sender) => {
+])('MAIL_FROM=%s means %o', (from, sender) => {
   expect(parseSender(from)).toEqual(sender);
 });
