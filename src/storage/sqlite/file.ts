@@ -14,9 +14,16 @@ export const CHECKPOINT_PAGES = 1_000;
  */
 export function openFile(path: string, clock: Clock, checkpointPages = CHECKPOINT_PAGES): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 });
-  database.exec(
-    `pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma secure_delete=on; pragma wal_autocheckpoint=${checkpointPages};`,
-  );
+  const settings = [
+    'journal_mode=wal',
+    'synchronous=full',
+    'foreign_keys=on',
+    'secure_delete=on',
+    // By default, SQLite copies pages that a long statement changes to a file in `/var/tmp`, for the rollback.
+    'temp_store=memory',
+    `wal_autocheckpoint=${checkpointPages}`,
+  ];
+  for (const setting of settings) database.exec(`pragma ${setting}`);
   // SQLite calls such a function once per statement, not once per row and column.
   const once = { deterministic: true };
   database.function('monotonic_ms', once, () => clock.monotonic());

@@ -1,5 +1,5 @@
 /** Opening the database file, and the disk space that it requires. */
-import fs, { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -15,6 +15,13 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
+/** Returns the paths of the files that this process has open. */
+function openFiles(): string[] {
+  const links = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+  // The folder itself is no longer open.
+  return links.filter((link) => lstatSync(link, { throwIfNoEntry: false })).map((link) => readlinkSync(link));
+}
+
 describe('openFile', () => {
   test('sets durable commits and secure delete, and changes the mode to 0600', () => {
     const path = join(temporaryFolder(), 'service.db');
@@ -26,6 +33,19 @@ describe('openFile', () => {
       ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'].map((name) => pragma(name)[0]),
     ).toEqual(['wal', 2, 1, 1, 0]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
+    database.close();
+  });
+
+  test('makes no temporary file with the earlier content of changed pages', () => {
+    const database = openFile(join(temporaryFolder(), 'service.db'), testClock());
+    database.exec('create table notes (id integer primary key, text text not null unique)');
+    const insert = database.prepare('insert into notes values (?, ?)');
+    database.exec('begin');
+    for (let id = 0; id < 500; id += 1) insert.run(id, `${id} ${'x'.repeat(500)}`);
+    database.exec(`commit; begin; update notes set text = text || 'y' where id >= 0`);
+    // SQLite deletes the name of such a file at once, but holds the file open until the commit.
+    expect(openFiles().filter((path) => path.includes('etilqs'))).toEqual([]);
+    database.exec('commit');
     database.close();
   });
 
