@@ -1,5 +1,5 @@
 /** An accepted submission, its event for the upstream, and its row (reference §10.2). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Form, findForm } from '../forms/catalog.ts';
 import type { Fields } from '../forms/validate.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
@@ -117,13 +117,13 @@ const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Returns the reference that people read aloud, as `XXXX-XXXX`, from the last 40 bits of the id (reference §12.14). */
 export function shortReference(id: string): string {
-  let bits = Number.parseInt(id.slice(-10), 16);
-  let text = '';
-  for (let at = 0; at < 8; at += 1) {
-    text = `${BASE_32[bits % 32]}${text}`;
-    bits = Math.floor(bits / 32);
-  }
-  return `${text.slice(0, 4)}-${text.slice(4)}`;
+  return `${lettersOf(id.slice(-10, -5))}-${lettersOf(id.slice(-5))}`;
+}
+
+/** Returns five hexadecimal digits as four digits of base 32. */
+function lettersOf(digits: string): string {
+  const bits = Number.parseInt(digits, 16);
+  return `${BASE_32[bits >> 15]}${BASE_32[(bits >> 10) & 31]}${BASE_32[(bits >> 5) & 31]}${BASE_32[bits & 31]}`;
 }
 
 /** Returns the short reference that pages and mails show. A newsletter subscription has none. */
@@ -133,9 +133,7 @@ export function shownReference(form: string, id: string): string | undefined {
 
 /** Returns a digest of form and normalized fields, which finds a person's second try (reference §10.10). */
 function digestOf({ form, fields }: Submission): string {
-  return createHash('sha256')
-    .update(`${form.name}\n${JSON.stringify(fields)}`)
-    .digest('hex');
+  return hash('sha256', `${form.name}\n${JSON.stringify(fields)}`, 'hex');
 }
 
 /** Returns true for the body of a subscription, and false for a later event of a subscriber. */
