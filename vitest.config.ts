@@ -89,6 +89,8 @@ export default defineConfig({
         test: {
           ...together,
           name: 'processes',
+          // Vitest needs another group for another number of workers.
+          sequence: { groupOrder: 3 },
           include: processes,
           exclude: [...configDefaults.exclude, ...rehearsals],
         },
