@@ -14,7 +14,7 @@ export type ReadBody = { kind: 'read'; bytes: Buffer } | BodyRefusal;
 /** Returns the media type of a `Content-Type`, or undefined if it is missing or malformed. */
 export function mediaType(header: string | undefined): MIMEType | undefined {
   try {
-    return header === undefined ? undefined : new MIMEType(header);
+    return new MIMEType(header ?? '');
   } catch {
     return undefined;
   }
@@ -136,14 +136,13 @@ export function headerLines({ rawHeaders }: IncomingMessage, name: string): stri
   return lines;
 }
 
-const TRACEPARENT = /^00-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})$/;
+const TRACEPARENT = /^00-(?<traceId>(?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-(?<flags>[0-9a-f]{2})$/;
 
 export type Trace = { traceId: string; flags: string };
 
 /** Returns the trace of a `traceparent` (W3C Trace Context), or undefined if the header is malformed. */
 export function parseTraceparent(header: string | string[] | undefined): Trace | undefined {
-  const [, traceId, , flags] = TRACEPARENT.exec(typeof header === 'string' ? header : '') ?? [];
-  return traceId === undefined || flags === undefined ? undefined : { traceId, flags };
+  return TRACEPARENT.exec(typeof header === 'string' ? header : '')?.groups as Trace | undefined;
 }
 
 /** Returns the `traceparent` for a call that this request makes: the same trace, a new span. */
