@@ -16,7 +16,7 @@ export type ReceiptKeys = {
 
 export const NO_RECEIPT_KEYS: ReceiptKeys = { signing: undefined, published: [] };
 
-const BLOCK = /^-----BEGIN (PRIVATE|PUBLIC) KEY-----([A-Za-z0-9+/=\s]+)-----END (PRIVATE|PUBLIC) KEY-----$/;
+const BLOCK = /^-----BEGIN (PRIVATE|PUBLIC) KEY-----([A-Za-z0-9+/=\s]+)-----END \1 KEY-----$/;
 const BETWEEN_BLOCKS = /(?<=-----END (?:PRIVATE|PUBLIC) KEY-----)\s+/;
 
 /**
@@ -35,20 +35,17 @@ export function parseReceiptKeys(text: string): ReceiptKeys | undefined {
 
 /** Returns the key of one PEM block. Throws if the block is invalid. */
 function keyOf(block: string): KeyObject {
-  const [, begun, base64 = '', ended] = BLOCK.exec(block) ?? [];
-  if (begun === undefined || begun !== ended) throw new Error('Not a block of a key.');
+  const [, kind, base64 = ''] = BLOCK.exec(block) ?? [];
   const der = Buffer.from(base64, 'base64');
-  return begun === 'PRIVATE'
+  return kind === 'PRIVATE'
     ? createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
     : createPublicKey({ key: der, format: 'der', type: 'spki' });
 }
 
 /** Returns the public part of a key. Throws if the key is of another kind. */
 function publicJwk(key: KeyObject): PublicJwk {
-  const { kty, crv, x, y } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' });
-  if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) {
-    throw new Error('Not a key of P-256.');
-  }
+  const { kty, crv, x, y } = key.export({ format: 'jwk' }) as PublicJwk;
+  if (crv !== 'P-256') throw new Error('Not a key of P-256.');
   return { kty, crv, x, y, kid: thumbprintOf({ x, y }), use: 'sig', alg: 'ES256' };
 }
 

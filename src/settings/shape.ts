@@ -9,17 +9,20 @@ export type Checked<T> = { kind: 'valid'; value: T } | { kind: 'invalid'; why: s
 export function checkShape<S extends Type>(schema: S, value: unknown, whole = ''): Checked<Infer<S>> {
   const result = schema.try(value);
   if (result.ok) return { kind: 'valid', value: result.value as Infer<S> };
-  const [first] = result.issues;
-  if (first === undefined) return { kind: 'invalid', why: 'is not valid' };
-  const unknown = first.code === 'unrecognized_keys' ? first.keys.slice(0, 1) : [];
-  const at = [...first.path, ...unknown].join('.') || whole;
-  return { kind: 'invalid', why: at === '' ? describe(first) : `${at}: ${describe(first)}` };
+  const [why = NOT_VALID] = result.issues.map((issue) => {
+    const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+    const at = [...issue.path, ...unknown].join('.') || whole;
+    return at === '' ? describe(issue) : `${at}: ${describe(issue)}`;
+  });
+  return { kind: 'invalid', why };
 }
+
+const NOT_VALID = 'is not valid';
 
 function describe(issue: Issue): string {
   switch (issue.code) {
     case 'custom_error':
-      return issue.message ?? 'is not valid';
+      return issue.message ?? NOT_VALID;
     case 'missing_value':
       return 'is missing';
     case 'unrecognized_keys':
@@ -28,6 +31,6 @@ function describe(issue: Issue): string {
     case 'invalid_literal':
       return `must be ${issue.expected.join(' or ')}`;
     default:
-      return 'is not valid';
+      return NOT_VALID;
   }
 }

@@ -21,7 +21,7 @@ export function newSigningKey(): string {
 
 /** Parses a key in base64. Returns undefined if the key is too short. */
 export function parseSigningKey(text: string): Buffer | undefined {
-  const key = Buffer.from(text.trim(), 'base64');
+  const key = Buffer.from(text, 'base64');
   return isSigningKey(key) ? key : undefined;
 }
 

@@ -4,7 +4,7 @@ import * as v from '@badrap/valita';
 type Header = readonly [name: string, value: string];
 
 /** A field name and a field value of RFC 9110 §5, without the bytes over 0x7E, whose meaning receivers guess. */
-const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~](?:[\t -~]*[!-~])?)[ \t]*$/;
+const LINE = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?<value>[!-~](?:[\t -~]*[!-~])?)[ \t]*$/;
 
 /** Headers that the service or its HTTP client sets, and headers of one connection (RFC 9110 §7.6.1). */
 const RESERVED: ReadonlySet<string> = new Set([
@@ -36,18 +36,18 @@ export const upstreamHeaders = v.string().chain((text) => {
   for (const [index, written] of text.split(/\r?\n/).entries()) {
     if (/^[ \t]*$/.test(written)) continue;
     const line = index + 1;
-    const [, name, value] = LINE.exec(written) ?? [];
-    if (name === undefined || value === undefined) {
+    const parts = LINE.exec(written)?.groups as { name: string; value: string } | undefined;
+    if (parts === undefined) {
       return v.err(`must have Name: value in line ${line}, in visible ASCII characters`);
     }
-    const key = name.toLowerCase();
+    const key = parts.name.toLowerCase();
     if (RESERVED.has(key)) {
       return v.err(`must not set the header of line ${line}, which belongs to the service or its connection`);
     }
     const earlier = lineOf.get(key);
     if (earlier !== undefined) return v.err(`must not repeat the name of line ${earlier} in line ${line}`);
     lineOf.set(key, line);
-    headers.push([name, value]);
+    headers.push([parts.name, parts.value]);
   }
   return v.ok<readonly Header[]>(headers);
 });

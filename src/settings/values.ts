@@ -49,7 +49,7 @@ export const whole = (least: number, most: number) => number(/^\d{1,9}$/, 'a who
 const base64 = (given: string) => (BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0));
 const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
 export const hasUserInfo = (given: string) => {
-  const { username = '', password = '' } = URL.parse(given) ?? {};
+  const { username, password } = new URL(given);
   return username !== '' || password !== '';
 };
 
@@ -59,8 +59,8 @@ const HOST_NAME = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z
 const NOT_READABLE = 'must be a valid URL with a host and a port from 1 to 65535';
 const NOT_ENCODED = 'must have a percent-encoded user name and password: / as %2F, # as %23, ? as %3F and % as %25';
 
-/** A query may hold `@`, as `?user=name@server` does. */
-const QUERY = /^(\/?[^/?#@]*)\?[\w.]+=[^#]*$/s;
+/** A path with a query, which may hold `@`, as `?user=name@server` does. */
+const PATH_WITH_QUERY = /^\/?[^/?#@]*\?[\w.]+=[^#]*$/s;
 
 /**
  * Returns false if a user name or a password holds an invalid escape, or a character that ends the host. Passwords of
@@ -68,7 +68,7 @@ const QUERY = /^(\/?[^/?#@]*)\?[\w.]+=[^#]*$/s;
  */
 function hasEncodedUserInfo(given: string): boolean {
   const [, authority = '', behind = ''] = /:\/\/([^/?#]*)(.*)$/s.exec(given) ?? [];
-  if (behind.replace(QUERY, '$1').includes('@')) return false;
+  if (behind.includes('@') && !PATH_WITH_QUERY.test(behind)) return false;
   try {
     decodeURIComponent(authority.slice(0, Math.max(0, authority.lastIndexOf('@'))));
     return true;
@@ -118,11 +118,8 @@ export const databaseUrl = text
   .assert((given) => given.startsWith('sqlite:') || URL.canParse(given), NOT_READABLE);
 
 export const redisUrl = address(/^rediss?:\/\//i, 'must be a redis:// address')
-  .assert((given) => URL.parse(given)?.hostname !== '', 'must name a host')
-  .assert(
-    (given) => /^\/?\d*$/.test(URL.parse(given)?.pathname ?? ''),
-    'must have no path except the number of a database',
-  );
+  .assert((given) => new URL(given).hostname !== '', 'must name a host')
+  .assert((given) => /^\/?\d*$/.test(new URL(given).pathname), 'must have no path except the number of a database');
 
 export const upstreamUrl = text
   .assert((given) => given === 'inbox:' || isWebUrl(given), 'must be inbox:, or an http:// or https:// address')
@@ -159,7 +156,7 @@ export const receiptKeys = text.chain((given) => {
 });
 
 export const smtpUrl = address(/^smtps?:\/\//i, 'must be an smtp:// or smtps:// address').assert(
-  (given) => URL.parse(given)?.hostname !== '',
+  (given) => new URL(given).hostname !== '',
   'must name a host',
 );
 
@@ -216,9 +213,8 @@ export const redirectMeaning = oneOf('unconfirmed', 'confirmed');
 
 /** An origin as browsers write it. Desktop programs have schemes of their own, and `file://` has no host. */
 const isToolOrigin = (given: string) => {
-  const { protocol, host, origin } = URL.parse(given) ?? {};
-  const written = /^https?:$/.test(protocol ?? '') ? origin : `${protocol}//${host}`;
-  return given === written && !given.includes('*');
+  const url = URL.parse(given);
+  return url !== null && given === `${url.protocol}//${url.host}` && !given.includes('*');
 };
 
 export const toolOrigins = list.assert(

@@ -321,6 +321,11 @@ describe('invalid settings', () => {
     expect(readSettings({}, ['Before.'])).toEqual({ kind: 'invalid', faults: ['Before.'] });
   });
 
+  test('include a missing variable beside an invalid one', () => {
+    const faults = faultsOf({ NODE_ENV: 'production', PORT: 'x' });
+    expect(faults).toEqual(['PORT must be a port number.', 'BASE_URL is required in production.']);
+  });
+
   test.each([
     [{ NODE_ENV: 'production' }, ['BASE_URL']],
     [{ SMTP_URL: 'smtp://m.example' }, ['MAIL_FROM']],
@@ -349,8 +354,8 @@ describe('secrets in files', () => {
   });
 
   test.each(['\n', '\r\n', ''])('are read without a trailing line break %j', (end) => {
-    const REDIS_URL_FILE = temporaryFile(`redis://r.example${end}`);
-    expect(settingsOf({ REDIS_URL_FILE }).redisUrl).toBe('redis://r.example');
+    const DATABASE_URL_FILE = temporaryFile(`sqlite:/a.db${end}`);
+    expect(settingsOf({ DATABASE_URL_FILE }).database).toEqual({ kind: 'sqlite', path: '/a.db' });
   });
 
   test('are rejected if the variable itself is set too', () => {

@@ -45,7 +45,14 @@ const kinds: Record<string, { schema: Schema; good: string[]; bad: string[] }> =
   },
   'database URL': {
     schema: values.databaseUrl,
-    good: ['sqlite:a', 'postgres://h', 'postgresql://u:p%2F@h/d', 'sqlite:postgres://u:%@h', 'sqlite:a\nb'],
+    good: [
+      'sqlite:a',
+      'postgres://h',
+      'postgresql://u:p%2F@h/d',
+      'sqlite:postgres://u:%@h',
+      'sqlite:a\nb',
+      'sqlite://[a',
+    ],
     bad: ['sqlite:', 'a sqlite:b', 'mysql://h', 'postgres://', 'xpostgres://h', 'postgres://h:x', 'postgres://u:p%@h'],
   },
   'Redis URL': {
@@ -113,7 +120,7 @@ const kinds: Record<string, { schema: Schema; good: string[]; bad: string[] }> =
   },
   proxies: {
     schema: values.proxies,
-    good: ['10.0.0.1', '10.0.0.0/8, ::1'],
+    good: ['10.0.0.1', '10.0.0.0/8, ::1', '10.0.0.1, ,'],
     bad: ['proxy.example', '10.0.0.1,x', 'x,10.0.0.1', '0.0.0.0/0', '10.0.0.1,::/0'],
   },
   origins: {
@@ -139,6 +146,7 @@ const kinds: Record<string, { schema: Schema; good: string[]; bad: string[] }> =
       'https://a.example:443',
       'http://*',
       'vscode-file://a/b',
+      'undefined//undefined',
     ],
   },
   'names of hosts': {
@@ -157,6 +165,33 @@ const kinds: Record<string, { schema: Schema; good: string[]; bad: string[] }> =
   'meaning of a redirect': { schema: values.redirectMeaning, good: ['unconfirmed', 'confirmed'], bad: ['', 'yes'] },
   'on or off': { schema: values.onOrOff, good: ['on', 'off'], bad: ['', 'true', 'ON'] },
 };
+
+/** Texts that another rule of the same kind could refuse too. */
+const rules: [string, Schema, string, string][] = [
+  ['a name of 201 characters', values.name, '🎨'.repeat(201), 'must have at most 200 characters'],
+  [
+    'an invalid host',
+    values.redisUrl,
+    'redis://[fe80::1%eth0]',
+    'must be a valid URL with a host and a port from 1 to 65535',
+  ],
+  [
+    'an invalid key',
+    values.receiptKeys,
+    'x',
+    'must contain only PEM blocks of P-256: PRIVATE KEY (PKCS #8) or PUBLIC KEY. Create one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256',
+  ],
+  [
+    'an invalid minimum',
+    values.confirmationMinimum,
+    'x',
+    'must be agent, page or page_email, or pairs such as homeowner_quote=page_email,newsletter=page',
+  ],
+];
+
+test.each(rules)('%s is refused by its own rule', (_case, schema, given, rule) => {
+  expect(schema.try(given)).toMatchObject({ ok: false, message: `custom_error at . (${rule})` });
+});
 
 describe.each(Object.entries(kinds))('%s', (_kind, { schema, good, bad }) => {
   test.each(good)('%j is accepted', (text) => {
