@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../src/storage/database.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { type Service, startService } from '../support/service.ts';
+import { errorsIn, type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
 import { ask, confirm, leave, messagesTo, newSubscriber, reader, rowOf, subscribe } from './rig.ts';
@@ -120,6 +120,25 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
       },
     ]);
     expect(new Set(upstream.delivered.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  });
+
+  test('answers a repeated link without a write, so that the link waits for no lock', async () => {
+    const row = await newSubscriber(service);
+    const { storage } = service.parts;
+    const { write } = storage;
+    const withoutWrites = async (follow: typeof confirm) => {
+      await follow(service, row);
+      storage.write = () => Promise.reject(new StorageUnavailable('Another process holds the lock.'));
+      try {
+        return (await follow(service, row)).status;
+      } finally {
+        storage.write = write;
+      }
+    };
+    expect(await withoutWrites(confirm)).toBe(303);
+    expect(await withoutWrites(leave)).toBe(200);
+    // The confirmation of an unsubscribed row has no effect either.
+    expect(await withoutWrites(confirm)).toBe(303);
   });
 
   test('confirms after an unsubscribe only if the person subscribes again, with the same links', async () => {
@@ -273,6 +292,8 @@ describe('newsletter with the embedded inbox (reference §9.3)', () => {
       db.selectFrom('submissions').select(['subscriber', 'subscriber_id']),
     );
     expect(kept).toEqual([{ subscriber: row.email, subscriber_id: row.id }]);
+    await service.parts.subscriptionLinks.close();
+    expect(errorsIn(service.logs)).toEqual([]);
     await service.close();
   });
 
