@@ -1,7 +1,10 @@
 /** Rates in the headers of answers, and `X-Forwarded-For` from a peer that is no trusted proxy (reference §3.4). */
 
+import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bounds } from '../../src/forms/bounds.ts';
+import { openMemoryLimits } from '../../src/limits/limits.ts';
+import { clientReader, rateGiver } from '../../src/server/rate-limits.ts';
 import { previewAction, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { postRaw } from '../support/forms.ts';
@@ -67,4 +70,14 @@ describe('the headers of a rate', () => {
     expect(answers.filter((answer) => answer.headers.has('ratelimit'))).toEqual(refused);
     expect(refused[0]?.headers.get('ratelimit')).toMatch(/^"leads";r=0;t=\d+$/);
   });
+});
+
+test('a request that is given back no longer counts for its client', async () => {
+  const limits = openMemoryLimits(testClock());
+  const request = { headers: {}, socket: { remoteAddress: '192.0.2.1' } } as unknown as FastifyRequest;
+  const clientOf = clientReader([]);
+  const take = async () => (await limits.take('wrongTokens', clientOf(request).key)).remaining;
+  const first = await take();
+  await rateGiver(clientOf, limits)('wrongTokens', request);
+  expect(await take()).toBe(first);
 });

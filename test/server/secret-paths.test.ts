@@ -71,7 +71,7 @@ describe('punctuation after a secret', () => {
       for (const method of ['GET', 'HEAD']) {
         const { status, headers } = await call(service, `${path}${sign}`, { method });
         expect([sign, status, headers.get('location')]).toEqual([sign, 303, path]);
-        expect(headers.get('cache-control')).toBe('no-store');
+        expect([headers.get('cache-control'), headers.get('x-robots-tag')]).toEqual(['no-store', 'noindex']);
       }
     }
     expect((await openPage(service, path)).status).toBe(status);
@@ -84,15 +84,20 @@ describe('punctuation after a secret', () => {
     }
   });
 
-  test.each(['%2F%2Fevil.example.', '%0d%0aX:1.', '%5C%5Cevil.', '..%2F.', '%22%3E%3Cb%3E', '...'])(
-    'returns no redirect for %s, which is not a secret',
-    async (value) => {
-      const answers = await Promise.all(
-        [`/confirm/${value}`, `/newsletter/leave/${value}`].map((path) => openPage(service, path)),
-      );
-      expect(answers.map(({ status }) => status)).toEqual([404, 200]);
-    },
-  );
+  test.each([
+    '%2F%2Fevil.example.',
+    'a%2F%2Fevil.example.',
+    '%0d%0aX:1.',
+    '%5C%5Cevil.',
+    '..%2F.',
+    '%22%3E%3Cb%3E',
+    '...',
+  ])('returns no redirect for %s, which is not a secret', async (value) => {
+    const answers = await Promise.all(
+      [`/confirm/${value}`, `/newsletter/leave/${value}`].map((path) => openPage(service, path)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 200]);
+  });
 
   test('redirects if a slash follows the punctuation', async () => {
     const { path } = await pending(service);
