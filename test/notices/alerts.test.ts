@@ -263,6 +263,28 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect(mail?.text).toContain('https://paint.example/operator/leads?status=undelivered\n');
   });
 
+  test('counts each expiring submission in one alert only', async () => {
+    const lookedUntil = async () => {
+      const [hour] = await storage.read((db) =>
+        db.selectFrom('mail_hours').select('looked_until_ms').where('kind', '=', 'expiring'),
+      );
+      return Number(hour?.looked_until_ms);
+    };
+    const { pass } = await instance();
+    await pass(0);
+    for (const more of [0, 1]) {
+      // These submissions begin to expire after the end of the last check.
+      const status_since_ms = (await lookedUntil()) + 1;
+      await keep(
+        storage,
+        ...Array.from({ length: 1 + more }, () => submission({ status: 'undelivered', status_since_ms })),
+      );
+      await pass(2 * HOUR);
+    }
+    const texts = (await parsed(server)).map(({ text }) => text?.split(' submission')[0]);
+    expect(texts).toEqual(['1 undelivered', '2 undelivered']);
+  });
+
   test('alerts about a submission that a later attempt ends undelivered, and not about one that waits', async () => {
     const { alerts, pass } = await instance();
     const outcome = { kind: 'rejected', status: 422 } as const;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNSTORED } from '../../src/notices/alert-kinds.ts';
 import { alertMail, type DeliveryFacts } from '../../src/notices/alert-mail.ts';
-import { type MailSite, noticeMail } from '../../src/notices/notice-mail.ts';
+import { type MailSite, noticeMail, summaryMail } from '../../src/notices/notice-mail.ts';
 import { diskSpaceOf } from '../../src/notices/probes.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
 import { submission } from './operator-mail.ts';
@@ -46,6 +46,8 @@ test.each([
   ['postal code', 'Ada, 94110: homeowner quote', { name: 'Ada', postal_code: '94110', company: 'Acme' }],
   ['company', 'Ada, Acme: homeowner quote', { name: 'Ada', company: 'Acme' }],
   ['name alone', 'Ada: homeowner quote', { name: 'Ada' }],
+  ['name in one line', 'Ada Lovelace: homeowner quote', { name: ' Ada \n\t Lovelace ' }],
+  ['name without the begin of an encoded word', 'A= ?b?: homeowner quote', { name: 'A=?b?' }],
   ['form alone, without a name', 'homeowner quote', { company: 'Acme' }],
   ['whole place of 30 characters', `Ada, ${'c'.repeat(30)}: homeowner quote`, { name: 'Ada', company: 'c'.repeat(30) }],
   ['cut place', `Ada, ${'c'.repeat(29)}…: homeowner quote`, { name: 'Ada', company: 'c'.repeat(31) }],
@@ -58,6 +60,18 @@ test.each([
   ['cut name, at 100 characters', `${'\u{1f3a8}'.repeat(82)}…: homeowner quote`, { name: '\u{1f3a8}'.repeat(84) }],
 ])('the subject of a notice has the %s', (_part, subject, fields) => {
   expect(notice({ fields }).subject).toBe(subject);
+});
+
+test('a summary counts the forms in the order of their names, with the page or the command that lists them', () => {
+  const counted = { newsletter: 2, contact: 1 };
+  const summary = (hasConsole: boolean) => summaryMail(counted, '2026-09-01T12:00:00.000Z', { ...site, hasConsole });
+  const { subject, text } = summary(true);
+  expect(subject).toBe('3 more submissions within an hour');
+  expect(text.split('\n\n').slice(1, 3)).toEqual([
+    'contact: 1\nnewsletter: 2',
+    'To see all submissions since then:\nhttps://paint.example/operator/leads?since=2026-09-01T12%3A00%3A00.000Z',
+  ]);
+  expect(summary(false).text).toContain('\nnpm run inbox -- list --since 2026-09-01T12:00:00.000Z\n');
 });
 
 test('a notice shows the fields of a form that no longer exists by their names', () => {
