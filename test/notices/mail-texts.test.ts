@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNSTORED } from '../../src/notices/alert-kinds.ts';
 import { alertMail, type DeliveryFacts } from '../../src/notices/alert-mail.ts';
-import { type MailSite, noticeMail, summaryMail } from '../../src/notices/notice-mail.ts';
+import { linkOrCommands, type MailSite, noticeMail, summaryMail } from '../../src/notices/notice-mail.ts';
 import { diskSpaceOf } from '../../src/notices/probes.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
 import { submission } from './operator-mail.ts';
@@ -47,6 +47,7 @@ test.each([
   ['company', 'Ada, Acme: homeowner quote', { name: 'Ada', company: 'Acme' }],
   ['name alone', 'Ada: homeowner quote', { name: 'Ada' }],
   ['name in one line', 'Ada Lovelace: homeowner quote', { name: ' Ada \n\t Lovelace ' }],
+  ['name without a change of direction', 'Ada: homeowner quote', { name: 'A\u202eda' }],
   ['name without the begin of an encoded word', 'A= ?b?: homeowner quote', { name: 'A=?b?' }],
   ['form alone, without a name', 'homeowner quote', { company: 'Acme' }],
   ['whole place of 30 characters', `Ada, ${'c'.repeat(30)}: homeowner quote`, { name: 'Ada', company: 'c'.repeat(30) }],
@@ -72,6 +73,12 @@ test('a summary counts the forms in the order of their names, with the page or t
     'To see all submissions since then:\nhttps://paint.example/operator/leads?since=2026-09-01T12%3A00%3A00.000Z',
   ]);
   expect(summary(false).text).toContain('\nnpm run inbox -- list --since 2026-09-01T12:00:00.000Z\n');
+});
+
+test('without the console, a message without commands has no line about them', () => {
+  const see = { intro: 'To see it:', path: '/operator', commands: [] };
+  expect(linkOrCommands({ ...site, hasConsole: false }, see)).toBeUndefined();
+  expect(linkOrCommands(site, see)).toBe('To see it:\nhttps://paint.example/operator');
 });
 
 test('a notice shows the fields of a form that no longer exists by their names', () => {
