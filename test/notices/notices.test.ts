@@ -234,6 +234,17 @@ https://paint.example`);
     expect(await outbox.work()).toBe(0);
   });
 
+  test('applies the limit to more notices than one transaction reads', async () => {
+    const { notices } = await instance();
+    await storage.write(async (tx) => {
+      for (let n = 0; n < 420; n += 1) {
+        for (const change of notices.of(submission())) await tx.change(change);
+      }
+    });
+    await notices.throttle();
+    expect((await messages()).map(({ status }) => status)).toEqual(Array(20).fill('pending'));
+  });
+
   test('sends twenty notices and one summary per hour from two instances together', async () => {
     const [one, two] = [await instance(), await instance({}, await openStorage())];
     const rows = Array.from({ length: 50 }, () => submission());
