@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { type AlertKind, totalOf } from '../../src/notices/alert-kinds.ts';
 import {
+  type Hour,
   hourOf,
   isDue,
   nextAlertState,
@@ -164,4 +165,40 @@ test('keeps an hour open until its last notice, although a batch of notices is r
   const last = throttleNotices(first.hour, notices.slice(22), at(90), true);
   expect([last.send, last.count.length]).toEqual([[], 3]);
   expect(last.summaries).toEqual([{ began_at: at(0).toISOString(), counted: { contact: 5 } }]);
+});
+
+test('begins an hour with the first notice after the end of another, also within one batch', () => {
+  const notices = [...Array(21).keys(), 61].map((minute, index) => ({
+    key: `n-${index}`,
+    form: 'contact',
+    // The first 21 notices come in one minute.
+    requested_at: at(minute === 61 ? 61 : 0).toISOString(),
+  }));
+  const { hour, send, count, summaries } = throttleNotices(hourOf(undefined), notices, at(62), true);
+  expect([send.length, send.at(-1), count]).toEqual([21, 'n-21', ['n-20']]);
+  expect(summaries).toEqual([{ began_at: at(0).toISOString(), counted: { contact: 1 } }]);
+  expect(hour).toMatchObject({ began_at: at(61).toISOString(), sent: 1 });
+});
+
+test('is due for an all-clear only after the fault has ended', () => {
+  const alert_key = `disk ${at(0).toISOString()}`;
+  const due = (hour: Partial<Hour>) => isDue({ ...hourOf(undefined), ...hour }, nothingObserved, at(1));
+  expect([due({}), due({ lasts: true, alert_key }), due({ alert_key })]).toEqual([false, false, true]);
+});
+
+test('remembers the alert only of a kind that has an all-clear', () => {
+  const alertKeyOf = (kind: AlertKind) =>
+    nextAlertState(kind, hourOf(undefined), came(1), at(0), undefined).hour.alert_key;
+  expect([alertKeyOf('disk'), alertKeyOf('given_up')]).toEqual([`disk ${at(0).toISOString()}`, null]);
+});
+
+test('keeps an end that was seen before the faults of the same check', () => {
+  const seen: Observed = { endedFirst: true, counted: { '': 1 }, endedLast: false };
+  expect(observedThen(nothingObserved, seen)).toEqual(seen);
+});
+
+test('reads whether the fault of an hour lasts', () => {
+  const row = { kind: 'disk', began_at: null, sent: 0, counted: '{}', alert_key: null, looked_until_ms: null } as const;
+  expect([hourOf({ ...row, lasts: 1 }).lasts, hourOf({ ...row, lasts: 0 }).lasts]).toEqual([true, false]);
+  expect(hourOf(undefined).lasts).toBe(false);
 });
