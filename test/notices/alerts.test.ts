@@ -114,6 +114,27 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     expect((await parsed(server))[2]?.text).toMatch(/^Leads reach the receiver again\. 0 were delivered, 0 wait\./);
   });
 
+  test('queues the all-clear only once the alert was sent, each message with its own Message-ID', async () => {
+    const { alerts, outbox } = await instance();
+    const check = async () => {
+      clock.advance(MINUTE);
+      await alerts.run();
+      return (await messages()).length;
+    };
+    alerts.raise('upstream');
+    expect(await check()).toBe(1);
+    alerts.resolve('upstream');
+    expect(await check()).toBe(1);
+    await outbox.work();
+    expect(await check()).toBe(2);
+    const ids = (await messages()).map(({ message_id }) => message_id);
+    expect(ids).toEqual([
+      expect.stringMatching(/^<.+@paint\.example>$/),
+      expect.stringMatching(/^<.+@paint\.example>$/),
+    ]);
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test('sends one alert and one all-clear for a fault that two instances report', async () => {
     // The second clock is ahead, so that the instances would write different times.
     const ahead = { ...clock, now: () => new Date(clock.now().getTime() + 7) };
@@ -313,7 +334,8 @@ describe.each(databases)('alerts, on %s', (_name, create) => {
     await alerts.run();
     alerts.raise('given_up');
     await alerts.run();
-    expect(lines.filter((line) => line.includes('alerts could not be written'))).toHaveLength(1);
+    const refused = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'alerts could not be written');
+    expect(refused).toMatchObject([{ level: 'error', reason: expect.any(String) }]);
     refuses = false;
     clock.advance(5_000);
     await alerts.close();
