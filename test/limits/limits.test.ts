@@ -209,6 +209,18 @@ describe('limits under a flood of addresses', () => {
     expect((await limits.take('preview', 'after')).remaining).toBe(58);
   });
 
+  test('keep a count that giveBack left at the limit, but not one that it took below the limit', async () => {
+    const limits = openMemoryLimits(testClock());
+    const remainingAfter = async (address: string, given: number) => {
+      for (let n = 1; n <= 6; n += 1) await limits.take('leads', address);
+      for (let n = 1; n <= given; n += 1) await limits.giveBack('leads', address);
+      await flood(limits, 'leads', 200_000);
+      return limits.peek('leads', address).remaining;
+    };
+    expect(await remainingAfter('a', 2)).toBe(4);
+    expect(await remainingAfter('b', 1)).toBe(0);
+  });
+
   test('store a bounded number of addresses, and remove them within 50 ms after their windows', async () => {
     const clock = testClock();
     const limits = openMemoryLimits(clock);
