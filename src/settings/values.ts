@@ -48,6 +48,7 @@ export const port = number(/^\d{1,5}$/, 'a port number', 1, 65_535);
 export const whole = (least: number, most: number) => number(/^\d{1,9}$/, 'a whole number', least, most);
 const base64 = (given: string) => (BASE64.test(given) ? Buffer.from(given, 'base64') : Buffer.alloc(0));
 const isWebUrl = (given: string) => /^https?:$/.test(URL.parse(given)?.protocol ?? '');
+/** Returns true if a URL has a user name or a password. Throws unless the text is a URL. */
 export const hasUserInfo = (given: string) => {
   const { username, password } = new URL(given);
   return username !== '' || password !== '';

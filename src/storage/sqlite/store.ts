@@ -51,11 +51,14 @@ const WRITE_NOTHING = { sql: 'pragma user_version = 0', parameters: [] };
 export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   let checkpointPages = CHECKPOINT_PAGES;
   const connection = new SqliteConnection(() => openFile(path, clock, checkpointPages), clock);
+  const set = (pragma: string) => connection.executeQuery({ sql: `pragma ${pragma}`, parameters: [] });
+  // A migration may change or sort every row, which would take as much memory as the file has.
+  await set('temp_store=file');
   await migrate(kyselyOver(driverOf(connection)), 'sqlite');
+  await set('temp_store=memory');
   const setCheckpointPages = async (pages: number) => {
     checkpointPages = pages;
-    const sql = `pragma wal_autocheckpoint=${pages}`;
-    await connection.executeQuery({ sql, parameters: [] });
+    await set(`wal_autocheckpoint=${pages}`);
   };
   // A thread can fill the write-ahead log with the whole file. Only the thread may move the log into the file.
   const withoutCheckpoints = async <T>(run: () => Promise<T>) => {

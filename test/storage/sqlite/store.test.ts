@@ -51,6 +51,11 @@ describe('check', () => {
   });
 });
 
+test('the SQLite store keeps temporary content in memory once the schema is up to date', async () => {
+  const { rows } = await storage.write((tx) => sql`pragma temp_store`.execute(tx));
+  expect(rows).toEqual([{ temp_store: 2 }]);
+});
+
 test('the SQLite store rejects reads and writes after close', async () => {
   await storage.close();
   const closed = new StorageUnavailable('The store is closed.');
