@@ -135,6 +135,16 @@ test('limits in memory count several addresses separately', async () => {
   expect(remaining).toEqual([4, 4, 4, 4, 3, 3, 3, 3]);
 });
 
+test.each([1, 6])('an address that took %i requests keeps its count while others come later', async (times) => {
+  const clock = testClock();
+  const limits = openMemoryLimits(clock);
+  for (const address of ['a', 'b', 'c']) {
+    for (let n = 1; n <= times; n += 1) await limits.take('leads', address);
+    clock.advance(1_000);
+  }
+  expect(limits.peek('leads', 'a')).toMatchObject({ remaining: times === 1 ? 3 : 0, exceeded: times > 1 });
+});
+
 describe('learn', () => {
   test('replaces a count below the limit by a count that reaches the limit', async () => {
     const limits = openMemoryLimits(testClock());

@@ -185,11 +185,16 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     const of = address();
     moved.advance(PAUSE_MS - 1);
     expect((await limits.take('preview', of)).remaining).toBe(59);
+    await limits.giveBack('preview', of);
     expect([held.length, insured.at(-1)]).toEqual([asked, of]);
 
     moved.advance(1);
+    const giving = limits.giveBack('preview', of);
+    await until(() => held.length === asked + 1);
+    moved.advance(PATIENCE_MS);
+    await giving;
     await takeInSilence();
-    expect([held.length, limits.usesFallback()]).toEqual([asked + 1, true]);
+    expect([held.length, limits.usesFallback()]).toEqual([asked + 2, true]);
     // A late answer is useless for its own request, but shows that Redis is available.
     release();
     await until(() => !limits.usesFallback());
@@ -211,6 +216,17 @@ describe.runIf(redisAnswers)('limits in Redis', () => {
     moved.advance(PATIENCE_MS + ms);
     return { of, taking };
   };
+
+  test('reads an answer that arrived before the timer of a busy process fired', async () => {
+    holding = true;
+    const taking = limits.take('preview', address());
+    await until(() => held.length > 0);
+    // The answer is in the socket, and the process reads it in the next turn.
+    release();
+    moved.advance(PATIENCE_MS);
+    expect((await taking).remaining).toBe(59);
+    expect(insured).toEqual([]);
+  });
 
   test('waits a little longer for Redis if the timer of the process fired late', async () => {
     const { taking } = await takeWhenLate(11);
