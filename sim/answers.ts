@@ -7,9 +7,6 @@ import type { FormAnswer, Ledger } from './ledger.ts';
 /** Time for which a process retries to read the end of another process's attempt from an unavailable store. */
 const UNANSWERED_MS = 2_000;
 
-/** Time in which a process that goes on after a pause answers the requests that waited. */
-const ANSWERED_MS = 100;
-
 type Course = { embedded: boolean; redelivery: boolean };
 
 /**
@@ -71,9 +68,7 @@ export function faultOfFormAnswer(
   // A process can't see how another process's attempt ended if the store has not answered this process since then, for
   // at least two seconds.
   const isUnread = isAgain && given.reachedAt <= row.changedAt && given.answeredAt - given.reachedAt >= UNANSWERED_MS;
-  // A process that was stopped answers from what it read before, and another process's attempt ended meanwhile.
-  const wasStopped = isAgain && row.changedAt <= given.resumedAt && given.answeredAt - given.resumedAt < ANSWERED_MS;
-  return isOver && !isUnknown && !isTouched && !isUnread && !wasStopped ? `it is ${row.status}` : undefined;
+  return isOver && !isUnknown && !isTouched && !isUnread ? `it is ${row.status}` : undefined;
 }
 
 function faultOfSuccess(

@@ -79,8 +79,6 @@ export type FormAnswer = {
   answeredAt: number;
   /** Time of the store's last answer to the process that answered the person. */
   reachedAt: number;
-  /** Time at which that process last went on after a pause. */
-  resumedAt: number;
   /** True if the person had sent no request before. */
   isFirst: boolean;
 };

@@ -77,9 +77,7 @@ export async function send(crowd: Crowd, { form, mark, body }: Sent): Promise<Ca
   const subscribed = form === 'subscription';
   const answeredAt = scheduler.time();
   const reachedAt = process?.reachedAt() ?? 0;
-  const resumedAt = process?.hinderedAt() ?? 0;
-  const times = { at, answeredAt, reachedAt, resumedAt };
-  const given = { mark, answer: answer.kind, subscribed, ...times, reference, isFirst };
+  const given = { mark, answer: answer.kind, subscribed, at, answeredAt, reachedAt, reference, isFirst };
   ledger.formAnswers.push(given);
   return answer;
 }
