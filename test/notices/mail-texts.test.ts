@@ -1,10 +1,8 @@
 /** Lines of notices and alerts for each state, without a database (reference §11.5, §11.6). */
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { UNSTORED } from '../../src/notices/alert-kinds.ts';
 import { alertMail, type DeliveryFacts } from '../../src/notices/alert-mail.ts';
 import { linkOrCommands, type MailSite, noticeMail, summaryMail } from '../../src/notices/notice-mail.ts';
-import { diskSpaceOf } from '../../src/notices/probes.ts';
 import type { SubmissionRow } from '../../src/storage/schema.ts';
 import { submission } from './operator-mail.ts';
 
@@ -48,7 +46,7 @@ test.each([
   ['name alone', 'Ada: homeowner quote', { name: 'Ada' }],
   ['name in one line', 'Ada Lovelace: homeowner quote', { name: ' Ada \n\t Lovelace ' }],
   ['name without a change of direction', 'Ada: homeowner quote', { name: 'A\u202eda' }],
-  ['name without the begin of an encoded word', 'A= ?b?: homeowner quote', { name: 'A=?b?' }],
+  ['name without the beginning of an encoded word', 'A= ?b?: homeowner quote', { name: 'A=?b?' }],
   ['form alone, without a name', 'homeowner quote', { company: 'Acme' }],
   ['whole place of 30 characters', `Ada, ${'c'.repeat(30)}: homeowner quote`, { name: 'Ada', company: 'c'.repeat(30) }],
   ['cut place', `Ada, ${'c'.repeat(29)}…: homeowner quote`, { name: 'Ada', company: 'c'.repeat(31) }],
@@ -134,12 +132,4 @@ test('an all-clear counts the submissions of one and of several people', () => {
 
 test('the commands of an alert quote a data folder for the shell', () => {
   expect(alert({ kind: 'disk' }, undefined, "/Ada's data").join('\n')).toContain("\ndf -h '/Ada'\\''s data'\n");
-});
-
-test('diskSpaceOf returns undefined without the folder, and throws any other error', async () => {
-  expect(await diskSpaceOf(join(import.meta.dirname, 'missing'))).toBeUndefined();
-  const { freeBytes = 0, wholeBytes = 0 } = (await diskSpaceOf(import.meta.dirname)) ?? {};
-  expect(freeBytes).toBeGreaterThan(1_000_000);
-  expect(wholeBytes).toBeGreaterThanOrEqual(freeBytes);
-  await expect(diskSpaceOf(join(import.meta.filename, 'x'))).rejects.toMatchObject({ code: 'ENOTDIR' });
 });

@@ -1,6 +1,7 @@
 /** Each step of the probes of disk and database (reference §11.6). */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type DiskSpace, openDiskProbe, openStoreProbe } from '../../src/notices/probes.ts';
+import { type DiskSpace, diskSpaceOf, openDiskProbe, openStoreProbe } from '../../src/notices/probes.ts';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { testClock } from '../support/clock.ts';
 
@@ -40,4 +41,12 @@ test('an outage is one fault, and ends after a minute without another', async ()
   expect([await later(1), await later(60), await later(60)]).toEqual(['fault', 'end', 'nothing']);
   fault = new Error('unexpected');
   await expect(probe()).rejects.toThrow('unexpected');
+});
+
+test('diskSpaceOf returns undefined without the folder, and throws any other error', async () => {
+  expect(await diskSpaceOf(join(import.meta.dirname, 'missing'))).toBeUndefined();
+  const { freeBytes = 0, wholeBytes = 0 } = (await diskSpaceOf(import.meta.dirname)) ?? {};
+  expect(freeBytes).toBeGreaterThan(1_000_000);
+  expect(wholeBytes).toBeGreaterThanOrEqual(freeBytes);
+  await expect(diskSpaceOf(join(import.meta.filename, 'x'))).rejects.toMatchObject({ code: 'ENOTDIR' });
 });

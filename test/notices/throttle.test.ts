@@ -168,11 +168,10 @@ test('keeps an hour open until its last notice, although a batch of notices is r
 });
 
 test('begins an hour with the first notice after the end of another, also within one batch', () => {
-  const notices = [...Array(21).keys(), 61].map((minute, index) => ({
+  const notices = [...Array<number>(21).fill(0), 61].map((minute, index) => ({
     key: `n-${index}`,
     form: 'contact',
-    // The first 21 notices come in one minute.
-    requested_at: at(minute === 61 ? 61 : 0).toISOString(),
+    requested_at: at(minute).toISOString(),
   }));
   const { hour, send, count, summaries } = throttleNotices(hourOf(undefined), notices, at(62), true);
   expect([send.length, send.at(-1), count]).toEqual([21, 'n-21', ['n-20']]);

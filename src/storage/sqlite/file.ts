@@ -19,7 +19,7 @@ export function openFile(path: string, clock: Clock, checkpointPages = CHECKPOIN
     'synchronous=full',
     'foreign_keys=on',
     'secure_delete=on',
-    // By default, SQLite copies pages that a long statement changes to a file in `/var/tmp`, for the rollback.
+    // By default, a long statement writes the earlier content of its pages to a file in `/var/tmp`, for a rollback.
     'temp_store=memory',
     `wal_autocheckpoint=${checkpointPages}`,
   ];

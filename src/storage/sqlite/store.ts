@@ -52,7 +52,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Storage> {
   let checkpointPages = CHECKPOINT_PAGES;
   const connection = new SqliteConnection(() => openFile(path, clock, checkpointPages), clock);
   const set = (pragma: string) => connection.executeQuery({ sql: `pragma ${pragma}`, parameters: [] });
-  // A migration may change or sort every row, which would take as much memory as the file has.
+  // The temporary content of a migration that changes every row can be as large as the whole file.
   await set('temp_store=file');
   await migrate(kyselyOver(driverOf(connection)), 'sqlite');
   await set('temp_store=memory');
