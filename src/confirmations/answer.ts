@@ -114,9 +114,8 @@ export async function sendConfirmed(
   if (!credentials.mayStill(client, scopeOf.execute, confirmation.sandbox === 1)) return { kind: 'clientNotAllowed' };
 
   const form = findForm(confirmation.action);
-  if (parties === undefined || form === undefined) return { kind: 'sendingNotConfigured' };
+  if (!isConfigured(parts) || parties === undefined || form === undefined) return { kind: 'sendingNotConfigured' };
   if (destination !== destinationOf(form, parties)) return { kind: 'destinationChanged' };
-  if (!isConfigured(parts)) return { kind: 'sendingNotConfigured' };
   // A confirmation that has ended has no fields.
   if (fields === null) return { kind: 'done' };
 
