@@ -27,15 +27,19 @@ const rehearsals = [
 /** Rehearsals that measure how fast a page loads. */
 const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
 
-/** Tests of `npm run processes`. They start a process for each answer, or wait for an unavailable store. */
+/** Tests of `npm run processes`. Most of their time is spent in other processes or in waiting for an unavailable store. */
 const processes = [
   'test/attacks/{file-modes,log-injection,pollution}.test.ts',
   'test/commands/**/*.test.ts',
+  'test/{console,mcp,oauth}/unused.test.ts',
+  'test/discovery/receivers.test.ts',
   'test/examples/**/*.test.ts',
-  'test/faults/{disk,store-away}.test.ts',
-  'test/platform/{debugger-signal,failing-store,full-log,log-output,logs,process,unexpected-errors}.test.ts',
+  'test/faults/{disk,read-only,store-away}.test.ts',
+  'test/platform/{debugger-signal,failing-store,full-log,log-output,logs,process,unexpected-errors,upgrade}.test.ts',
+  'test/site/agents-page.test.ts',
   'test/storage/migrations.test.ts',
   'test/storage/postgres/{copy,shared-database}.test.ts',
+  'test/structure.test.ts',
   'test/submissions/store-away.test.ts',
   'test/supply-chain.test.ts',
 ];
