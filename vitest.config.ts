@@ -29,13 +29,14 @@ const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
 
 /** Tests of `npm run processes`. Most of their time is spent in other processes or in waiting for an unavailable store. */
 const processes = [
-  'test/attacks/{file-modes,log-injection,pollution}.test.ts',
+  'test/attacks/{credential-timing,file-modes,log-injection,patterns,pollution}.test.ts',
   'test/commands/**/*.test.ts',
   'test/{console,mcp,oauth}/unused.test.ts',
   'test/discovery/receivers.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/{disk,read-only,store-away}.test.ts',
   'test/platform/{debugger-signal,failing-store,full-log,log-output,logs,process,unexpected-errors,upgrade}.test.ts',
+  'test/routes.test.ts',
   'test/site/agents-page.test.ts',
   'test/storage/migrations.test.ts',
   'test/storage/postgres/{copy,shared-database}.test.ts',
