@@ -91,7 +91,7 @@ export const problems = {
     tool: 'Show the user the fields, the destination and the confirmation_statement, and ask. After an explicit yes, call submit again with confirmation true and the statement as confirmation_text.',
   }),
   inProgress: on(['executeAction', 'cancelConfirmation'], '§5.8')(409, 'This execution is in progress.', {
-    route: 'Wait {wait}, then repeat the same request with the same Idempotency-Key.',
+    route: 'Wait {wait}, then repeat the same request. If it had an Idempotency-Key, use the same one.',
     tool: `${SAME_CALL}.`,
     retryable: true,
   }),

@@ -112,20 +112,20 @@ describe('POST /confirm/:secret', () => {
     expect(await statusOf(id)).toBe('submitted');
   });
 
-  test.each(['', 'do=', 'do=sent', 'do=send&do=decline', '{"do":"send"}', 'do=check'])(
-    'returns 400 and changes nothing for the body %j',
-    async (body) => {
-      const { id, path } = await pending(service);
-      const headers = {
-        'sec-fetch-site': 'same-origin',
-        'content-type': 'application/x-www-form-urlencoded',
-      };
-      expect((await call(service, path, { headers, body })).status).toBe(400);
-      const json = { ...headers, 'content-type': 'application/json' };
-      expect((await call(service, path, { headers: json, body: '{"do":"decline"}' })).status).toBe(400);
-      expect(await statusOf(id)).toBe('pending');
-    },
-  );
+  test.each([
+    ...['', 'do=', 'do=sent', 'do=send&do=decline', '{"do":"send"}', 'do=check', 'do=sent&code=123456'],
+    ...['do=check&code=123456&code=123456', `do=decline&more=${'x'.repeat(8_000)}`],
+  ])('returns 400 and changes nothing for the body %.40j', async (body) => {
+    const { id, path } = await pending(service);
+    const headers = {
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    expect((await call(service, path, { headers, body })).status).toBe(400);
+    const json = { ...headers, 'content-type': 'application/json' };
+    expect((await call(service, path, { headers: json, body: '{"do":"decline"}' })).status).toBe(400);
+    expect(await statusOf(id)).toBe('pending');
+  });
 
   test('sends nothing for a client whose credential was removed, but accepts a report of that client', async () => {
     const file = join(service.folder, 'agents.json');

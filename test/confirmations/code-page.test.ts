@@ -48,7 +48,9 @@ describe('page with an unexpired code', () => {
     expect(first).toMatch(/<div class="notice calm"[^>]* tabindex="-1" autofocus>/);
     expect(await shown(path)).toBe(first);
 
-    // The second code is mailed within the same minute, but the message differs.
+    clock.advance(3 * MINUTE_MS);
+    expect(noticesOf(await shown(path))[0]).toContain('3 minutes ago');
+
     await pressButton(service, path, 'code');
     const second = await shown(path);
     expect(noticesOf(second)).toEqual([
@@ -88,11 +90,15 @@ describe('page with an unexpired code', () => {
     const anew = await shown(path);
     expect(anew).not.toContain('aria-invalid');
     expect(inputOf(anew)).toContain('aria-describedby="code-hint"');
+    for (let left = 3; left > 1; left -= 1) {
+      const more = await pressButton(service, path, 'check', { code: wrongOf(code) });
+      expect(noticesOf(more.text)[0]).toContain(`You can try ${left} more times. Then this link expires`);
+    }
     // After the code expires, the page has no field that the error could belong to.
     clock.advance(10 * MINUTE_MS);
     const late = await pressButton(service, path, 'check', { code });
     expect(noticesOf(late.text)).toEqual([
-      'This code is wrong. You can try 3 more times. Then this link expires, and nothing is sent.',
+      'This code is wrong. You can try once more. Then this link expires, and nothing is sent.',
     ]);
     expect([titleOf(late.text), inputOf(late.text)]).toEqual([titleOf(text), undefined]);
   });

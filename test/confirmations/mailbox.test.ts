@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openMailboxes } from '../../src/confirmations/mailbox.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -37,6 +37,19 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
     expect(await open().digestOf(ada)).toBe(digest);
     await storage.write((tx) => tx.deleteFrom('mailbox_key').execute());
     expect(await open().digestOf(ada)).not.toBe(digest);
+  });
+
+  test.each([
+    [false, 'lead-intake mailbox v1\n'],
+    [true, 'lead-intake sandbox mailbox v1\n'],
+  ])('stays the same in later versions, which find stored reports by it (sandbox: %s)', async (isSandbox, purpose) => {
+    const secret = randomBytes(32);
+    const row = { id: 1, secret: secret.toString('base64') };
+    await storage.write((tx) => tx.insertInto('mailbox_key').values(row).execute());
+    const mailboxes = openMailboxes({ storage, randomSecret: randomBytes, isSandbox });
+    const digest = createHmac('sha256', secret).update(`${purpose}${ada}`).digest('hex');
+    expect(await mailboxes.digestOf('Ada+tag@example.com')).toBe(digest);
+    if (!isSandbox) expect(await open().digestOf(ada)).toBe(digest);
   });
 
   test('makes one key if eight instances start at the same moment', async () => {

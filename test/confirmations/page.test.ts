@@ -1,10 +1,12 @@
 /** The texts of a confirmation page: the statement, times, the code, and what happens next (reference §6.8, §6.13). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { shortReference } from '../../src/submissions/submission.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
+import { quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
-import { type Service, startService } from '../support/service.ts';
-import { openPage, pending, pressButton } from './rig.ts';
+import { errorsIn, type Service, startService } from '../support/service.ts';
+import { lookAt, openPage, pending, pressButton } from './rig.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -51,6 +53,63 @@ describe('page after a click on send', () => {
     expect(text).toContain('go back to your assistant');
     expect(text).not.toMatch(/<code>|working days/);
   });
+});
+
+test('shows who asks, who receives, the purpose and the given values, each with its label', async () => {
+  const { path } = await pending(service);
+  const text = await shown(path);
+  const lines = [...text.matchAll(/<dt>([^<]*)<\/dt><dd><bdi>([^<]*)<\/bdi>/g)].map(([, label, value]) => [
+    label,
+    value,
+  ]);
+  expect(lines.slice(0, 3)).toEqual([
+    ['Requested by', 'acme'],
+    ['Recipient', 'Vetted Painters'],
+    ['Purpose', expect.stringMatching(/quote/)],
+  ]);
+  expect(lines.slice(3).map(([, value]) => value)).toEqual(Object.values(quote));
+  expect(text).not.toContain('class="notice');
+  // A page about one person’s request has no links for developers.
+  expect(text).not.toContain('href="/agents"');
+});
+
+test('an unknown link is not repeated on its page, and any other refusal links back to the confirmation', async () => {
+  const unknown = `/confirm/${'A'.repeat(22)}`;
+  const { text, headers, status } = await openPage(service, unknown);
+  expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(text).not.toContain(unknown);
+  expect(text).toContain('Ask your assistant for a new one.');
+  const { path } = await pending(service);
+  const refused = await pressButton(service, path, 'send', { token: 'x' });
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([403, null]);
+  expect(refused.text).toContain(`<a class="button" href="${path}">Open the page again</a>`);
+  const done = await pressButton(service, path, 'decline');
+  expect([done.status, done.headers.get('cache-control')]).toEqual([303, 'no-store']);
+});
+
+test('a page of an unavailable store says that it can’t check, and links to the confirmation', async () => {
+  const { path, id } = await pending(service);
+  const { confirmations } = service.parts;
+  const { findBySecret } = confirmations;
+  confirmations.findBySecret = async () => {
+    throw new StorageUnavailable('away');
+  };
+  try {
+    for (const answer of [await openPage(service, path), await pressButton(service, path, 'decline')]) {
+      expect([answer.status, answer.text]).toEqual([
+        503,
+        expect.stringContaining('We can’t check the result right now.'),
+      ]);
+      expect(answer.text).toContain(`href="${path}"`);
+    }
+    expect(errorsIn(service.logs).map((line) => JSON.parse(line))).toMatchObject([
+      { msg: 'the store is unavailable', err: { message: expect.stringContaining('away') } },
+      { msg: 'the store is unavailable' },
+    ]);
+  } finally {
+    confirmations.findBySecret = findBySecret;
+  }
+  expect((await lookAt(service, id)).body.confirmation.status).toBe('pending');
 });
 
 test('says beside the statement that “Service” means the operator', async () => {

@@ -57,8 +57,26 @@ describe('POST /api/agent/confirmations', () => {
     const conflict = await askToConfirm(service, await previewId(service), { key: 'direct' });
     expect(answerOf(conflict)).toEqual([409, { error: 'idempotency_conflict' }]);
     const asked = await pending(service);
+    const rebound = await askToConfirm(
+      service,
+      await previewId(service, 'newsletter', { email: 'r@x.example' }),
+      asked,
+    );
+    expect(answerOf(rebound)).toEqual([409, { error: 'idempotency_conflict' }]);
     const other = await askToConfirm(service, asked.preview, { token: tokens.other });
     expect(answerOf(other)).toEqual([409, { error: 'preview_already_used' }]);
+  });
+
+  test('answers two simultaneous requests with one confirmation, and refuses the second key of a preview', async () => {
+    const preview = await previewId(service, 'newsletter', { email: 'twice@example.com' });
+    const twice = await Promise.all([1, 2].map(() => askToConfirm(service, preview, { key: 'twice' })));
+    expect(twice.map(({ status }) => status).sort()).toEqual([200, 201]);
+    expect(twice[0]?.body.confirmation).toEqual(twice[1]?.body.confirmation);
+    const another = await previewId(service, 'newsletter', { email: 'other@example.com' });
+    const keyed = await Promise.all(['first', 'second'].map((key) => askToConfirm(service, another, { key })));
+    expect(keyed.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const { body } = keyed.find(({ status }) => status === 409) as { body: unknown };
+    expect(body).toEqual({ error: 'preview_already_used' });
   });
 
   test('returns 503 for page_email if the service sends no mail', async () => {
@@ -78,6 +96,9 @@ describe('POST /api/agent/confirmations', () => {
     const full = await askToConfirm(service, preview, { token: tokens.other });
     expect([full.status, full.headers.get('retry-after')]).toEqual([429, String(59 * 60)]);
     expect((await askToConfirm(service, preview)).status).toBe(201);
+    // A request that replaces an earlier one of the same action and mailbox adds none.
+    const replacing = await previewId(service, 'newsletter', { email: 'many-100@example.com' });
+    expect((await askToConfirm(service, replacing, { token: tokens.other })).status).toBe(201);
     clock.advance(59 * 60_000);
     const later = await previewId(service, 'newsletter', fields);
     expect((await askToConfirm(service, later, { token: tokens.other })).status).toBe(201);
