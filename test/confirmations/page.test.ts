@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { shortReference } from '../../src/submissions/submission.ts';
 import { type MailServer, startMailServer } from '../mail/mail-server.ts';
-import { quote } from '../support/agent.ts';
+import { previewAction, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
-import { errorsIn, type Service, startService } from '../support/service.ts';
-import { lookAt, openPage, pending, pressButton } from './rig.ts';
+import { errorsIn, type Service, startService, tokens } from '../support/service.ts';
+import { askToConfirm, lookAt, openPage, pending, pressButton } from './rig.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -73,6 +73,17 @@ test('shows who asks, who receives, the purpose and the given values, each with 
   expect(text).not.toContain('href="/agents"');
 });
 
+test('says on each page of a sandbox client that nothing will be sent', async () => {
+  const { sandbox: token } = tokens;
+  const preview = await previewAction(service, 'homeowner_quote', quote, { token });
+  const asked = await askToConfirm(service, preview.body.preview_id, { token });
+  const path = new URL(asked.body.confirmation.confirmation_url).pathname;
+  const note = '<p class="notice calm">This is a test. Nothing will be sent.</p>';
+  expect(await shown(path)).toContain(note);
+  await pressButton(service, path, 'decline');
+  expect(await shown(path)).toContain(note);
+});
+
 test('an unknown link is not repeated on its page, and any other refusal links back to the confirmation', async () => {
   const unknown = `/confirm/${'A'.repeat(22)}`;
   const { text, headers, status } = await openPage(service, unknown);
@@ -129,11 +140,12 @@ test('shows times relative to now, with the exact time for the script, and no ti
   clock.advance(57 * MINUTE_MS + 30_000);
   expect(await shown(path)).toContain('>1 minute</time>.');
   await pressButton(service, path, 'decline');
+  expect(await shown(path)).toMatch(/You declined <time [^>]*>1 minute ago<\/time>\./);
   clock.step(3 * 24 * 60 * MINUTE_MS);
   const declined = await shown(path);
   expect(declined).toContain(`Reference: <code>${shortReference(id)}</code>`);
   expect(declined).toMatch(/You declined <time [^>]*>3 days ago<\/time>\./);
-  expect(text + declined).not.toContain('UTC');
+  expect(text + declined).not.toMatch(/UTC|Check the result|This is a test/);
 });
 
 test('shows the field for the code before the masked values', async () => {
