@@ -80,7 +80,7 @@ export function isWeaker(via: ConfirmedVia, minimum: ConfirmedVia): boolean {
 }
 
 /** Returns true if the settings name a receiver, an upstream and a key that opens previews. */
-export function isConfigured({ parties, upstream, signingKeys }: ExecutorParts): boolean {
+function isConfigured({ parties, upstream, signingKeys }: ExecutorParts): boolean {
   return parties !== undefined && upstream !== undefined && signingKeys.length > 0;
 }
 

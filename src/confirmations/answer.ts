@@ -2,7 +2,6 @@
  * Handles the buttons of a confirmation page (reference §6.11). To confirm, one conditional update claims the row. Then
  * the execution runs as for an agent, so a confirmation sends at most once.
  */
-import { isConfigured } from '../actions/authorize.ts';
 import { type ExecuteParts, partsFor, sendClaimed, submissionOf } from '../actions/execute.ts';
 import { CONFIRMATION_STATEMENT } from '../actions/preview.ts';
 import { scopeOf } from '../credentials/clients.ts';
@@ -114,7 +113,8 @@ export async function sendConfirmed(
   if (!credentials.mayStill(client, scopeOf.execute, confirmation.sandbox === 1)) return { kind: 'clientNotAllowed' };
 
   const form = findForm(confirmation.action);
-  if (!isConfigured(parts) || parties === undefined || form === undefined) return { kind: 'sendingNotConfigured' };
+  // Without an upstream there are no parties.
+  if (parties === undefined || form === undefined) return { kind: 'sendingNotConfigured' };
   if (destination !== destinationOf(form, parties)) return { kind: 'destinationChanged' };
   // A confirmation that has ended has no fields.
   if (fields === null) return { kind: 'done' };
