@@ -5,7 +5,7 @@ import { executeAction } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
-import { askToConfirm, lookAt, openPage, pending, pressButton } from './rig.ts';
+import { askToConfirm, lookAt, openPage, pending, pressButton, tokenIn } from './rig.ts';
 
 let upstream: ProgrammableUpstream;
 let service: Service;
@@ -66,5 +66,14 @@ test('a cancellation, a decline and a further request change nothing', async () 
   await end();
   expect((await lookAt(service, id)).body.confirmation.status).toBe('submitted');
   expect((await executeAction(service, preview, { key })).body.replay).toBe(true);
+  expect(upstream.delivered).toHaveLength(1);
+});
+
+test('two simultaneous clicks on send get 303, and one submission is sent', async () => {
+  upstream.answer = (response) => response.writeHead(200).end();
+  const { path } = await pending(service);
+  const token = tokenIn((await openPage(service, path)).text) ?? '';
+  const pressed = await Promise.all([1, 2].map(() => pressButton(service, path, 'send', { token })));
+  expect(pressed.map(({ status }) => status)).toEqual([303, 303]);
   expect(upstream.delivered).toHaveLength(1);
 });

@@ -20,7 +20,9 @@ test('metrics count a confirmation that the upstream refused, and one that five 
     const { path } = await pending(service, { action: 'newsletter', fields, via: 'page_email' });
     await pressButton(service, path, 'code');
     const wrong = wrongOf(await mailedCode(mail, clock, fields.email));
-    for (let n = 0; n < 5; n += 1) await pressButton(service, path, 'check', { code: wrong });
+    const statuses: number[] = [];
+    for (let n = 0; n < 5; n += 1) statuses.push((await pressButton(service, path, 'check', { code: wrong })).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 303]);
     const text = await metricsText(metricsPort);
     const counts = { asked: 2, submitted: 0, failed: 1, expired: 1 };
     for (const [status, count] of Object.entries(counts)) {

@@ -5,13 +5,13 @@ import { openSweep } from '../../src/confirmations/sweep.ts';
 import { openLog } from '../../src/platform/log.ts';
 import { noMetrics } from '../../src/platform/metrics.ts';
 import type { ConfirmationRow, ExecutionRow } from '../../src/storage/schema.ts';
-import { executeAction, previewId } from '../support/agent.ts';
+import { executeAction, previewAction, previewId } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { metricsText } from '../support/metrics.ts';
-import { type Service, startService } from '../support/service.ts';
-import { lookAt, pending, pressButton } from './rig.ts';
+import { type Service, startService, tokens } from '../support/service.ts';
+import { askToConfirm, lookAt, pending, pressButton } from './rig.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -56,6 +56,11 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
       await pressButton(service, reported?.path ?? '', 'report');
     }
     await lookAt(service, cancelled?.id ?? '', { method: 'DELETE' });
+    // A report about a sandbox client raises no alert.
+    const { sandbox: token } = tokens;
+    const preview = await previewAction(service, 'newsletter', { email: 'test@example.com' }, { token });
+    const test = await askToConfirm(service, preview.body.preview_id, { token });
+    await pressButton(service, new URL(test.body.confirmation.confirmation_url).pathname, 'report');
     const replaced = await newsletter('e@example.com');
     await newsletter('e@example.com');
     const text = await metricsText(metricsPort);
@@ -72,9 +77,12 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     const lines = service.logs.map((line) => JSON.parse(line));
     const linesOf = (msg: string) => lines.filter((line) => line.msg === msg);
     expect(linesOf('confirmation declined')).toMatchObject([{ confirmationId: declined?.id, action: 'newsletter' }]);
-    expect(linesOf('confirmation reported')).toMatchObject([{ level: 'warn', confirmationId: reported?.id, ended: 1 }]);
+    expect(linesOf('confirmation reported')).toMatchObject([
+      { level: 'warn', confirmationId: reported?.id, ended: 1 },
+      { level: 'warn', client: 'tester', ended: 1 },
+    ]);
     expect(linesOf('confirmation cancelled by client')).toMatchObject([{ confirmationId: cancelled?.id }]);
-    expect(linesOf('confirmation requested')[4]).toMatchObject({
+    expect(linesOf('confirmation requested')[5]).toMatchObject({
       confirmationId: replaced.id,
       client: 'acme',
       action: 'newsletter',
@@ -84,7 +92,8 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     const alerts = await service.parts.storage.read((db) =>
       db.selectFrom('messages').select('about').where('kind', '=', 'alert'),
     );
-    expect(alerts.map(({ about }) => JSON.parse(about ?? '').kind)).toEqual(['reported']);
+    expect(alerts.map(({ about }) => JSON.parse(about ?? ''))).toMatchObject([{ kind: 'reported' }]);
+    expect(JSON.stringify(alerts)).not.toContain('tester');
   });
 
   test('the sweep ends more confirmations than it reads at once, and deletes codes after a day', async () => {
