@@ -15,11 +15,12 @@ test('erasePerson ends pending confirmations and deletes their queued codes, but
     };
     const [ada, grace] = [await ask('ada@example.com'), await ask('grace@example.com')];
     const { storage, clock } = service.parts;
-    const codes = async () => {
-      const rows = await storage.read((db) => db.selectFrom('messages').select('key').where('kind', '=', 'code'));
-      return rows.map(({ key }) => key).sort();
-    };
+    const rows = () =>
+      storage.read((db) => db.selectFrom('messages').select(['key', 'message_id']).where('kind', '=', 'code'));
+    const codes = async () => (await rows()).map(({ key }) => key).sort();
     expect(await codes()).toHaveLength(4);
+    const ids = new Set((await rows()).map(({ message_id }) => message_id));
+    expect([...ids]).toEqual(Array(4).fill(expect.stringMatching(/^<[^@]+@127\.0\.0\.1>$/)));
     await storage.write((tx) => erasePerson(tx, 'ada@example.com', clock.now()));
     expect(await codes()).toEqual([`${grace}.1`, `${grace}.2`]);
     const statusOf = async (id: string) => (await lookAt(service, id)).body.confirmation.status;
