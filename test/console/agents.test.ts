@@ -45,6 +45,12 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
   };
   const issue = (form: Record<string, string> = {}) =>
     press({ do: 'issue', name: 'bee', label: '', expires: '', scope: 'lead:preview', ...form });
+  /** Returns the labels and values beside a new token. */
+  const pairsIn = (html: string) =>
+    [...html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)].map(([, label, value = '']) => [
+      label,
+      value.replace(/<[^>]*>/g, ''),
+    ]);
   const tokenIn = ({ text }: Answer) => /<pre class="token"><code>([^<]+)</.exec(text)?.[1] ?? '';
   const client = (name: string) =>
     JSON.parse(readFileSync(file, 'utf8')).clients.find((one: { name: string }) => one.name === name);
@@ -63,6 +69,8 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(client('cat').sandbox).toBeUndefined();
       const { text } = await operator.get(PAGE);
       expect(text).toContain('Sandbox: nothing of this client is sent.');
+      const rotated = await press({ do: 'rotate', name: 'bee', overlap: '1h' });
+      expect(pairsIn(rotated.text)).toContainEqual(['Kind', 'Sandbox: nothing of this client is sent']);
     });
 
     test('shows the new token once and stores only its digest', async () => {
@@ -72,6 +80,13 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(isIssuedToken(token)).toBe(true);
       expect(answer.text.split(token)).toHaveLength(2);
       expect(await works(token)).toBe(true);
+      expect(answer.text).toContain('<title>New token · ');
+      expect(pairsIn(answer.text)).toEqual([
+        ['Client', 'bee'],
+        ['Credential', 'c_1'],
+        ['Scopes', 'lead:preview'],
+        ['Expires', expect.stringMatching(/2027/)],
+      ]);
       // The day begins at midnight of the operator's zone.
       expect(client('bee')).toMatchObject({
         label: MARKUP,
@@ -97,7 +112,11 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
 
     test('leaves no new token in the log and the database', async () => {
       const issued = tokenIn(await issue());
-      const rotated = tokenIn(await press({ do: 'rotate', name: 'bee', overlap: '1h' }));
+      const page = await press({ do: 'rotate', name: 'bee', overlap: '1h' });
+      const ends = new Date(clock.now().getTime() + 60 * 60_000).toISOString();
+      expect(page.text).toContain(`<dt>Old tokens expire</dt><dd><time datetime="${ends}">`);
+      expect(page.text).toContain('<dt>Expires</dt><dd>Never</dd>');
+      const rotated = tokenIn(page);
       expect([issued, rotated].map(isIssuedToken)).toEqual([true, true]);
       const rows = await Promise.all(
         tables

@@ -151,6 +151,7 @@ describe('/operator/leads/:id', () => {
     // The running service may have claimed the row already.
     expect([kept?.resend_asked_ms !== null, kept?.attempt_by === 'operator']).toContain(true);
     expect(await audit()).toContainEqual(['Jo', 'resent', { ids: [row.id] }]);
+    expect((await operator.get(path)).text).toContain('<p>1 lead will be sent again soon.</p>');
   });
 
   test('returns 409 and shows no buttons for a lead that is being sent', async () => {
@@ -175,6 +176,11 @@ describe('/operator/leads/:id', () => {
     expect((await operator.press(path, { do: button, ...sent })).status).toBe(303);
     const [kept] = await allRows(service.parts.storage);
     expect([kept?.status, kept?.reason]).toEqual(['dismissed', reason]);
+    expect(kept?.progress).toBe(button === 'spam' ? 'spam' : 'new');
+    const list = await operator.get('/operator/leads?progress=spam');
+    expect(list.text).toContain('<p>1 lead dismissed. The service no longer delivers it.</p>');
+    // A result is shown once.
+    expect((await operator.get('/operator/leads')).text).not.toContain('dismissed. The service');
     expect((await operator.press(path, { do: button, ...sent })).status).toBe(303);
     expect((await audit()).filter(([, what]) => what === deed)).toHaveLength(1);
   });

@@ -6,6 +6,7 @@ import { pending as pendingWith, pressButton } from '../confirmations/rig.ts';
 import { type Answer, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { post } from '../support/forms.ts';
 import type { Service } from '../support/service.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
@@ -109,6 +110,11 @@ describe.each(databases)('console, on %s', (_name, create) => {
       const other = submissionRow();
       await keep(row, sending, other);
       const secret = await pending({ ...quote, email: 'eve@example.com' });
+      await post(service, '/api/subscribe', 'json', { email: 'eve@example.com', privacy: 'on' });
+      await service.parts.storage.write(async (tx) => {
+        await tx.deleteFrom('messages').execute();
+        await tx.deleteFrom('submissions').where('form', '=', 'newsletter').execute();
+      });
       await addMessages([
         messageRow({ kind: 'confirmation', key: 'eve@example.com', address: 'eve@example.com' }),
         messageRow({ key: row.id, status: 'pending' }),
@@ -120,12 +126,20 @@ describe.each(databases)('console, on %s', (_name, create) => {
       const asked = await operator.get(ask);
       expect(asked.text).toContain('npm run erase');
       expect(asked.text).toContain('may still arrive');
+      const counts = ['2 leads', '1 pending confirmation', 'the newsletter subscription', '1 message to them'];
+      for (const count of counts) expect(asked.text).toContain(`<li>${count}</li>`);
+      expect(asked.text).toContain('<title>Delete a person · ');
       expect(await allRows(service.parts.storage)).toHaveLength(3);
 
       expect((await operator.press(path, { do: 'erase' })).status).toBe(400);
       expect((await operator.press(path, { do: 'delete' }, { headers: {} })).status).toBe(403);
       const deleted = await operator.press(path, { do: 'delete' });
       expect([deleted.status, deleted.headers.get('location')]).toEqual([303, '/operator/leads']);
+      expect((await operator.get('/operator/leads')).text).toContain(
+        `<p>Deleted: ${counts.slice(0, 3).join(', ')}, 2 messages to them.</p>`,
+      );
+      const logged = service.logs.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('an operator'));
+      expect(logged).toMatchObject([{ id: row.id, msg: 'an operator deleted everything about a person' }]);
       expect((await allRows(service.parts.storage)).map(({ id }) => id)).toEqual([other.id]);
       const left = await service.parts.storage.read((db) => db.selectFrom('messages').select('key'));
       expect(left.map(({ key }) => key)).toEqual([other.id]);
@@ -136,7 +150,17 @@ describe.each(databases)('console, on %s', (_name, create) => {
       expect((await operator.get(path)).status).toBe(404);
       expect((await operator.press(path, { do: 'delete' })).status).toBe(404);
       const deeds = (await audit()).filter(([, what]) => what === 'deleted_person');
-      expect(deeds).toMatchObject([['Jo', 'deleted_person', { ids: [row.id] }]]);
+      expect(deeds).toMatchObject([['Jo', 'deleted_person', { ids: [row.id], count: 6 }]]);
+    });
+
+    test('names only what a person has, before and after the deletion', async () => {
+      const row = submissionRow({ fields: { ...eve, email: 'one@example.com' } });
+      await keep(row);
+      const asked = await operator.get(`/operator/people/${row.id}?delete=ask`);
+      expect(asked.text).toMatch(/\b1 lead\b(?!,| and)/);
+      expect(asked.text).not.toMatch(/may still arrive|newsletter|message to them|messages to them/);
+      await operator.press(`/operator/people/${row.id}`, { do: 'delete' });
+      expect((await operator.get('/operator/leads')).text).toContain('<p>Deleted: 1 lead.</p>');
     });
 
     test('leaves no trace of the address in the database files after the requested scrub', async () => {

@@ -265,7 +265,18 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       expect(mail?.to).toBe(JO);
       expect(mail?.text).toMatch(/^Subject: Sign in to Paint Match\r$/m);
       expect(mail?.text).toMatch(/^Auto-Submitted: auto-generated\r$/m);
-      expect(mail?.text).toContain('within 15 minutes');
+      const [, text] = /\r\n\r\n(.*)$/s.exec(mail?.text ?? '') ?? [];
+      expect(text?.replaceAll('=E2=80=9C', '“').replaceAll('=E2=80=9D', '”').trim().split(/\r?\n/)).toEqual([
+        'Open this link and click “Sign in”:',
+        '',
+        `${service.url}${mail?.path}`,
+        '',
+        'It works once, within 15 minutes.',
+        '',
+        'If you did not request this link, ignore this e-mail. Nobody can sign in without the link.',
+        '',
+        'Paint Match',
+      ]);
       const path = mail?.path ?? '';
       expect(path).toMatch(/^\/operator\/sign-in\/[\w-]{22}$/);
       for (const method of ['GET', 'HEAD', 'GET']) expect((await call(service, path, { method })).status).toBe(200);

@@ -1,6 +1,7 @@
 /** Leads as work over HTTP: progress, note, several leads at once, undo, new leads (reference §12.14). */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
@@ -168,6 +169,15 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await progressOf(ids)).toEqual(['won', 'new', 'lost']);
       expect(await undo(change)).toBe('Nothing is left to undo.');
       expect((await audit()).map(([what]) => what)).toEqual(['marked', 'undid']);
+    });
+
+    test('has a button that leads back to the list, which a HEAD request does not take away', async () => {
+      await bulk('won', await keep(submissionRow()));
+      const headers = { cookie: operator.cookie };
+      expect((await call(service, '/operator/leads', { method: 'HEAD', headers })).status).toBe(200);
+      const { text } = await operator.get('/operator/leads?progress=won');
+      expect(resultIn(text)).toBe('1 lead marked as won.');
+      expect(text).toContain('<input type="hidden" name="page" value="/operator/leads?progress=won">');
     });
 
     test('does not undo a lead that another operator changed meanwhile, nor the delivery status', async () => {
