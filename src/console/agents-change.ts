@@ -140,7 +140,6 @@ function tokenPage(
   const data = {
     label,
     name: client,
-    hasLabel: label !== client,
     credential,
     token,
     scopes: listed?.scopes ?? [],

@@ -125,7 +125,10 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       );
       const traces = [service.logs.join(), JSON.stringify(rows), ...readdirSync(service.folder)].join();
       for (const token of [issued, rotated]) expect(traces).not.toContain(token);
-      expect(service.logs.join()).toContain('agent credentials changed');
+      const logged = service.logs
+        .map((line) => JSON.parse(line))
+        .filter(({ msg }) => msg === 'agent credentials changed');
+      expect(logged.at(-1)).toMatchObject({ client: 'bee', credentials: ['c_2'], change: 'rotated' });
       expect(readdirSync(service.folder).filter((name) => name.startsWith('agents.json'))).toEqual(['agents.json']);
     });
 
@@ -327,6 +330,11 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
       expect(answer.text).not.toMatch(/lia_/);
     }
     rmdirSync(`${file}.lock`);
+    const logged = service.logs
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === 'agent credentials not changed');
+    expect(logged).toHaveLength(changes.length);
+    for (const { reason } of logged) expect(reason).toMatch(/^The credentials file can’t be written/);
     await unchanged();
     expect(service.logs.join()).toContain('agent credentials not changed');
     expect((await issue()).status).toBe(200);

@@ -45,6 +45,7 @@ describe('GET /operator/leads (reference §12.7)', () => {
     while (path !== undefined) {
       const { text } = await operator.get(path);
       expect(text).toContain('120 leads');
+      expect(text.includes('<a class="plain" href="/operator/leads">Newest</a>')).toBe(path !== '/operator/leads');
       seen.push(...namesIn(text));
       path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
     }

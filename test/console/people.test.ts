@@ -71,7 +71,7 @@ describe.each(databases)('console, on %s', (_name, create) => {
     test('shows all data with the e-mail address of the lead, and no data of other people', async () => {
       const first = submissionRow({ fields: eve });
       const second = submissionRow({ form: 'newsletter', fields: { email: 'eve@example.com' } });
-      await keep(first, second, submissionRow());
+      await keep(first, second, submissionRow({ fields: { name: 'Another Person', email: 'other@example.com' } }));
       await pending({ ...quote, email: 'eve@example.com' });
       for (const { id } of [first, second]) {
         const { status, text } = await operator.get(`/operator/people/${id}`);
@@ -79,11 +79,26 @@ describe.each(databases)('console, on %s', (_name, create) => {
         expect(text).toContain('eve@example.com');
         expect(text).toContain(ESCAPED);
         expect(text).not.toContain(EVIL);
-        expect(text).not.toContain('ada@example.com');
+        expect(text).not.toMatch(/Another Person|other@example\.com/);
         expect(text).toContain('1 lead, 1 newsletter submission, 1 pending confirmation');
         expect(text).toMatch(/<title>Person · /);
       }
       expect(await audit()).toContainEqual(['Jo', 'saw_person', { ids: [first.id] }]);
+    });
+
+    test('lists each of 60 leads of a person once, in pages', async () => {
+      const rows = Array.from({ length: 60 }, (_, n) =>
+        submissionRow({ fields: { name: `Eve ${n}.`, email: 'eve@example.com' } }),
+      );
+      await keep(...rows, submissionRow({ fields: { name: 'Eve 61.', email: 'other@example.com' } }));
+      const seen: (string | undefined)[] = [];
+      let path: string | undefined = `/operator/people/${rows[0]?.id}`;
+      while (path !== undefined) {
+        const { text } = await operator.get(path);
+        seen.push(...[...text.matchAll(/Eve \d+\./g)].map(([name]) => name));
+        path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+      }
+      expect([new Set(seen).size, seen.includes('Eve 61.')]).toEqual([60, false]);
     });
 
     test('exports one person as JSON lines and records the count in the audit', async () => {
@@ -93,7 +108,8 @@ describe.each(databases)('console, on %s', (_name, create) => {
       const { text } = await operator.get(`/operator/people/${row.id}`);
       const href = /href="([^"]+)">Export</.exec(text)?.[1] ?? '';
       const file = await operator.get(href);
-      expect(file.headers.get('content-disposition')).toContain('attachment');
+      expect(href).toBe(`/operator/people/${row.id}?export=jsonl`);
+      expect(file.headers.get('content-disposition')).toBe('attachment; filename="person.jsonl"');
       const lines = file.text
         .trim()
         .split('\n')
@@ -247,10 +263,19 @@ describe.each(databases)('console, on %s', (_name, create) => {
         const { text } = await operator.get(path);
         seen.push(...[...text.matchAll(/<bdi>(client-\d+)</g)].map(([, client]) => client));
         path = /rel="next" href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+        // Only a later page links to the newest one.
+        const isFirst = seen.length === 50;
+        expect(text.includes('<a class="plain" href="/operator/confirmations">Newest</a>')).toBe(!isFirst);
       }
       expect(seen).toHaveLength(60);
       expect(new Set(seen).size).toBe(60);
-      expect((await operator.get('/operator/confirmations?cursor=x')).text).toContain('client-');
+      for (const cursor of ['x', '2026-09-01T00:00:00.000Z', '2026-09-01T00:00:00.000Z_x', `x_${rows[0]?.id}`]) {
+        expect((await operator.get(`/operator/confirmations?cursor=${cursor}`)).text).toContain('Older');
+      }
+      const last = rows.slice(0, 10).map(({ id }) => id);
+      await storage.write((tx) => tx.deleteFrom('confirmations').where('id', 'in', last).execute());
+      const { text } = await operator.get('/operator/confirmations');
+      expect([text.match(/<bdi>client-/g)?.length, text.includes('Older')]).toEqual([50, false]);
     });
   });
 
