@@ -31,7 +31,6 @@ const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
 const processes = [
   'test/attacks/{credential-timing,file-modes,log-injection,patterns,pollution}.test.ts',
   'test/commands/**/*.test.ts',
-  'test/{console,mcp,oauth}/unused.test.ts',
   'test/discovery/receivers.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/{disk,read-only,store-away}.test.ts',
