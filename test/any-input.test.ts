@@ -218,6 +218,12 @@ test('the service answers below 500 to any method, path, query and headers', asy
   );
 });
 
+/** Waits until the service has stored what a connection sent before this test left it, so that no later case counts it. */
+async function settled(): Promise<void> {
+  await send({ method: 'GET', path: '/healthz', headers: {}, body: '' });
+  await service.parts.storage.write(async () => {});
+}
+
 test('the service answers below 500 to any bytes, and to valid requests with some bytes changed', async () => {
   const whole = (path: string, type: string, body: string | Buffer) =>
     Buffer.concat([
@@ -242,9 +248,14 @@ test('the service answers below 500 to any bytes, and to valid requests with som
       const wire = await openWire(service.url);
       wire.write(bytes);
       // The service waits for the end of a truncated request, but this test does not.
-      const timer = setTimeout(() => wire.socket.destroy(), 30);
+      let isLeft = false;
+      const timer = setTimeout(() => {
+        isLeft = true;
+        wire.socket.destroy();
+      }, 30);
       const replies = await wire.closed();
       clearTimeout(timer);
+      if (isLeft) await settled();
       for (const { status } of replies) expect(status).toBeLessThan(500);
       if (replies.length > 0 && !replies.some(({ status }) => isSuccess(status))) {
         expect(await countEffects(service)).toEqual(before);
