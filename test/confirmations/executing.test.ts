@@ -1,7 +1,7 @@
 /** A confirmation whose submission is on its way: page, agent's view, cancellation and further requests (reference §6.3). */
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { executeAction } from '../support/agent.ts';
+import { executeAction, previewId } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -67,6 +67,16 @@ test('a cancellation, a decline and a further request change nothing', async () 
   expect((await lookAt(service, id)).body.confirmation.status).toBe('submitted');
   expect((await executeAction(service, preview, { key })).body.replay).toBe(true);
   expect(upstream.delivered).toHaveLength(1);
+});
+
+test('a preview that is being executed directly gets no confirmation', async () => {
+  const preview = await previewId(service);
+  const executed = executeAction(service, preview, { key: 'direct' });
+  await until(async () => held !== undefined);
+  const asked = await askToConfirm(service, preview, { key: 'direct' });
+  expect([asked.status, asked.body]).toEqual([409, { error: 'preview_already_used' }]);
+  held?.writeHead(200).end();
+  expect((await executed).status).toBe(200);
 });
 
 test('two simultaneous clicks on send get 303, and one submission is sent', async () => {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openMailboxes } from '../../src/confirmations/mailbox.ts';
+import { openMailboxes, unseenReports } from '../../src/confirmations/mailbox.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -50,6 +50,20 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
     const digest = createHmac('sha256', secret).update(`${purpose}${ada}`).digest('hex');
     expect(await mailboxes.digestOf('Ada+tag@example.com')).toBe(digest);
     if (!isSandbox) expect(await open().digestOf(ada)).toBe(digest);
+  });
+
+  test('unseenReports counts the reports about a client since a time, with the time of the last', async () => {
+    const reports = [1, 2, 3].map((hour) => ({
+      client: 'acme',
+      mailbox_digest: `digest ${hour}`,
+      reported_at: `2026-09-01T0${hour}:00:00.000Z`,
+      seen: 0 as const,
+      sandbox: 0 as const,
+    }));
+    await storage.write((tx) => tx.insertInto('confirmation_reports').values(reports).execute());
+    expect(await unseenReports(storage, new Date('2026-09-01T02:00:00.000Z'))).toEqual([
+      { client: 'acme', count: 2, lastAt: '2026-09-01T03:00:00.000Z' },
+    ]);
   });
 
   test('makes one key if eight instances start at the same moment', async () => {

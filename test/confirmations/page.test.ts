@@ -113,9 +113,14 @@ test('a page of an unavailable store says that it can’t check, and links to th
       ]);
       expect(answer.text).toContain(`href="${path}"`);
     }
+    confirmations.findBySecret = async () => {
+      throw new Error('a defect');
+    };
+    expect((await openPage(service, path)).status).toBe(500);
     expect(errorsIn(service.logs).map((line) => JSON.parse(line))).toMatchObject([
       { msg: 'the store is unavailable', err: { message: expect.stringContaining('away') } },
       { msg: 'the store is unavailable' },
+      { err: { message: 'a defect' } },
     ]);
   } finally {
     confirmations.findBySecret = findBySecret;

@@ -152,6 +152,7 @@ describe.each(databases)('upkeep of confirmations on %s', (_name, create) => {
     const countConfirmation = (status: string, count?: number) => void counted.push([status, count]);
     const sweep = openSweep({ ...service.parts, metrics: { countConfirmation }, days: 2 });
     const before = await rowsOf();
+    expect(before[1]).toBe(2);
     clock.step(60 * 60_000);
     await sweep.work();
     expect(counted).toEqual([['expired', 1]]);
