@@ -27,7 +27,7 @@ const rehearsals = [
 /** Rehearsals that measure how fast a page loads. */
 const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
 
-/** Tests of `npm run processes`. Most of their time is spent in other processes or in waiting for an unavailable store. */
+/** Tests of `npm run processes`. They mostly wait for other processes or for an unavailable store. */
 const processes = [
   'test/attacks/{credential-timing,file-modes,log-injection,patterns,pollution}.test.ts',
   'test/commands/**/*.test.ts',

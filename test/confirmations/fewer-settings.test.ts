@@ -9,7 +9,6 @@ import { openPage, pending, pressButton } from './rig.ts';
 const NEWSLETTER = { action: 'newsletter', fields: { email: 'fewer@example.com' } };
 
 test.each([
-  ['the contractor and the upstream', 'send', { UPSTREAM_URL: '', CONTRACTOR_ID: '', CONTRACTOR_NAME: '' }, {}],
   ['the upstream', 'send', { UPSTREAM_URL: '' }, {}],
   ['the mail server', 'code', { SMTP_URL: '', MAIL_FROM: '' }, { ...NEWSLETTER, via: 'page_email' }],
 ])('without %s, a click on %s gets 503 and sends nothing', async (_what, button, environment, asked) => {

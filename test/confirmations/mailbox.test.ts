@@ -7,7 +7,7 @@ import { databases, type TestDatabase } from '../support/databases.ts';
 
 const ada = 'ada@example.com';
 
-describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) => {
+describe.each(databases)('mailboxes on %s (reference §6.14)', (_name, create) => {
   let database: TestDatabase;
   let storage: Storage;
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
   const open = () => openMailboxes({ storage, randomSecret: randomBytes });
   const keys = () => storage.read((db) => db.selectFrom('mailbox_key').selectAll());
 
-  test('ignores case and tag of the address and differs for another address', async () => {
+  test('digestOf ignores case and tag of the address and differs for another address', async () => {
     const mailboxes = open();
     const digest = await mailboxes.digestOf(ada);
     expect(digest).toMatch(/^[\da-f]{64}$/);
@@ -32,7 +32,7 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
     expect(await mailboxes.digestOf('bob@example.com')).not.toBe(digest);
   });
 
-  test('returns the same digest after a restart, and another digest with another key', async () => {
+  test('digestOf returns the same digest after a restart, and another digest with another key', async () => {
     const digest = await open().digestOf(ada);
     expect(await open().digestOf(ada)).toBe(digest);
     await storage.write((tx) => tx.deleteFrom('mailbox_key').execute());
@@ -42,15 +42,18 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
   test.each([
     [false, 'lead-intake mailbox v1\n'],
     [true, 'lead-intake sandbox mailbox v1\n'],
-  ])('stays the same in later versions, which find stored reports by it (sandbox: %s)', async (isSandbox, purpose) => {
-    const secret = randomBytes(32);
-    const row = { id: 1, secret: secret.toString('base64') };
-    await storage.write((tx) => tx.insertInto('mailbox_key').values(row).execute());
-    const mailboxes = openMailboxes({ storage, randomSecret: randomBytes, isSandbox });
-    const digest = createHmac('sha256', secret).update(`${purpose}${ada}`).digest('hex');
-    expect(await mailboxes.digestOf('Ada+tag@example.com')).toBe(digest);
-    if (!isSandbox) expect(await open().digestOf(ada)).toBe(digest);
-  });
+  ])(
+    'digestOf keeps its values in later versions, which find stored reports by them (sandbox: %s)',
+    async (isSandbox, purpose) => {
+      const secret = randomBytes(32);
+      const row = { id: 1, secret: secret.toString('base64') };
+      await storage.write((tx) => tx.insertInto('mailbox_key').values(row).execute());
+      const mailboxes = openMailboxes({ storage, randomSecret: randomBytes, isSandbox });
+      const digest = createHmac('sha256', secret).update(`${purpose}${ada}`).digest('hex');
+      expect(await mailboxes.digestOf('Ada+tag@example.com')).toBe(digest);
+      if (!isSandbox) expect(await open().digestOf(ada)).toBe(digest);
+    },
+  );
 
   test('unseenReports counts the reports about a client since a time, with the time of the last', async () => {
     const reports = [1, 2, 3].map((hour) => ({
@@ -66,13 +69,13 @@ describe.each(databases)('digestOf on %s (reference §6.14)', (_name, create) =>
     ]);
   });
 
-  test('makes one key if eight instances start at the same moment', async () => {
+  test('digestOf makes one key if eight instances start at the same moment', async () => {
     const digests = await Promise.all(Array.from({ length: 8 }, () => open().digestOf(ada)));
     expect(new Set(digests).size).toBe(1);
     expect(await keys()).toHaveLength(1);
   });
 
-  test('makes no key before the first digest', async () => {
+  test('openMailboxes makes no key before the first digest', async () => {
     open();
     expect(await keys()).toEqual([]);
   });

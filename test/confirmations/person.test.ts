@@ -1,11 +1,11 @@
-/** Erasure of a person with a pending confirmation (reference §6.13). */
+/** Export and erasure of a person with a pending confirmation (reference §6.13). */
 import { expect, test } from 'vitest';
 import { erasePerson, exportPerson } from '../../src/confirmations/person.ts';
 import type { MessageRow } from '../../src/storage/operation-schema.ts';
 import { startService } from '../support/service.ts';
 import { lookAt, pending, pressButton } from './rig.ts';
 
-test('erasePerson ends what exportPerson lists: pending confirmations and their codes, but not those of others', async () => {
+test('erasePerson ends pending confirmations, deletes their codes and pages of links, and nothing of others', async () => {
   // Nothing answers at the address of this mail server, so each code stays in the queue.
   const service = await startService();
   try {
