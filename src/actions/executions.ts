@@ -63,13 +63,6 @@ export function receiptOf({ action_id, action, status, created_at, confirmation_
   };
 }
 
-const ACTION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** Returns true if a text is spelled like the id of an execution or confirmation. The store has no other ids. */
-export function isActionId(id: string): boolean {
-  return ACTION_ID.test(id);
-}
-
 export type ExecutionsOptions = Omit<CompletionParts, 'queries'> &
   Omit<QueryOptions, 'leaseMs'> & {
     upstreamTimeoutMs: number;

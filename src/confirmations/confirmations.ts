@@ -1,6 +1,7 @@
 /** Reads confirmations: each row with its execution (reference §6.6). */
-import { type Executions, isActionId, type Receipt, receiptOf } from '../actions/executions.ts';
+import { type Executions, type Receipt, receiptOf } from '../actions/executions.ts';
 import { isoTime } from '../platform/clock.ts';
+import { isId } from '../platform/random.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareRead } from '../storage/queries.ts';
 import type { ConfirmationRow, ExecutionRow } from '../storage/schema.ts';
@@ -54,7 +55,7 @@ export function openConfirmations(
     find,
     /** Returns the confirmation if the client requested it. */
     async findOf(client: string, id: string) {
-      const found = isActionId(id) ? await find(id) : undefined;
+      const found = isId(id) ? await find(id) : undefined;
       return found?.client === client ? found : undefined;
     },
     /** Returns the confirmation whose page has this secret in its address. */

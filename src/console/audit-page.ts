@@ -1,12 +1,14 @@
 /** The audit page (reference §12.12), with every operator who is signed in. */
+
+import { isId } from '../platform/random.ts';
 import { lastScrubDueAt } from '../storage/scrubbing.ts';
 import { type AuditEntry, latestEntries } from './audit.ts';
-import { ID, readPage } from './lists.ts';
+import { readPage } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
-const ORDER = { at: 'at', key: 'id', spelling: ID } as const;
+const ORDER = { at: 'at', key: 'id', isKey: isId } as const;
 
 export async function auditPage({ storage, sessions }: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { session, now, times } = request;

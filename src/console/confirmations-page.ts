@@ -2,12 +2,13 @@
  * The confirmations page (reference §12.13): each confirmation that an agent requested, with the agent and the result.
  */
 import { type AskedQuestion, latestQuestions } from '../confirmations/confirmations.ts';
+import { isId } from '../platform/random.ts';
 import { titleCase } from './lead-words.ts';
-import { ID, readPage } from './lists.ts';
+import { readPage } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
 
-const ORDER = { at: 'created_at', key: 'id', spelling: ID } as const;
+const ORDER = { at: 'created_at', key: 'id', isKey: isId } as const;
 
 export async function confirmationsPage({ storage, credentials }: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { rows, ...links } = await readPage(request, ORDER, (limit, before) => latestQuestions(storage, limit, before));

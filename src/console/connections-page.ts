@@ -1,12 +1,13 @@
 /** The page of the hosts that are connected with OAuth (reference §12.19), each with a button to disconnect it. */
 import { endIn, type ListedConnection, listConnections } from '../oauth/connections.ts';
-import { ID, readPage } from './lists.ts';
+import { isId } from '../platform/random.ts';
+import { readPage } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
 import { setResult } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
-const ORDER = { at: 'connected_at', key: 'id', spelling: ID } as const;
+const ORDER = { at: 'connected_at', key: 'id', isKey: isId } as const;
 
 export async function connectionsPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { reader, settings } = parts;

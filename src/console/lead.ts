@@ -1,4 +1,5 @@
 /** One lead (reference §12.10, §12.14): its fields, its note, its delivery and how it was confirmed. */
+import { isId } from '../platform/random.ts';
 import { routes } from '../routes.ts';
 import type { SubmissionRow } from '../storage/schema.ts';
 import { parseAttempts } from '../submissions/attempts.ts';
@@ -17,7 +18,7 @@ import {
   titleCase,
   viaWords,
 } from './lead-words.ts';
-import { ID, leadFilters, withQuery } from './lists.ts';
+import { leadFilters, withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
@@ -109,7 +110,7 @@ async function neighboursOf(
 
 /** Returns the row of a lead by its id, or undefined if there is no such lead. */
 export async function findLead({ storage }: Pick<ChangeParts, 'storage'>, id = ''): Promise<SubmissionRow | undefined> {
-  return ID.test(id) ? await findSubmission(storage, id) : undefined;
+  return isId(id) ? await findSubmission(storage, id) : undefined;
 }
 
 /** Returns the buttons to show. The change itself checks again whether it is possible. */

@@ -1,5 +1,6 @@
 /** Pages of lists, with 50 rows a page, newest first. The address of a page contains its filters and cursor. */
 
+import { isIsoTime } from '../platform/clock.ts';
 import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
 import type { Cursor } from '../submissions/read/list.ts';
 import { parseCursor, writeCursor } from '../submissions/read/list.ts';
@@ -8,10 +9,6 @@ import type { PageRequest } from './page.ts';
 
 /** Rows of a page. With more rows than `MAXIMUM_IDS` (`work.ts`), a change of all of them would be refused. */
 export const PAGE_ROWS = 50;
-/** A time as the store spells it. */
-export const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{12}Z$/;
-/** An id as the store spells it. */
-export const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 /** Returns an address with these values in its query. */
 export function withQuery(path: string, values: Readonly<Record<string, string>>): string {
@@ -21,16 +18,16 @@ export function withQuery(path: string, values: Readonly<Record<string, string>>
 
 /**
  * Reads one page of a list without filters. Returns its rows and the addresses of the newest and the next older page.
- * Two columns order the list: a time, and a key with its spelling. A cursor contains the time and the key of the last
+ * Two columns order the list: a time, and a key of which `isKey` knows the spelling. A cursor contains the time and the key of the last
  * row before a page.
  */
 export async function readPage<At extends string, Key extends string, Row extends Readonly<Record<At | Key, string>>>(
   { path, query }: PageRequest,
-  { at, key, spelling }: { at: At; key: Key; spelling: RegExp },
+  { at, key, isKey }: { at: At; key: Key; isKey: (text: string) => boolean },
   read: (limit: number, before?: Record<At | Key, string>) => Promise<Row[]>,
 ) {
   const [time = '', name = ''] = (query.get('cursor') ?? '').split(/_(.*)/s);
-  const isCursor = TIME.test(time) && spelling.test(name);
+  const isCursor = isIsoTime(time) && isKey(name);
   const before = isCursor ? ({ [at]: time, [key]: name } as Record<At | Key, string>) : undefined;
   const found = await read(PAGE_ROWS + 1, before);
   const rows = found.slice(0, PAGE_ROWS);

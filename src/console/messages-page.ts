@@ -9,8 +9,10 @@ import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } fr
 import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
+// PostgreSQL has no text with the character NUL.
+const isKey = (text: string) => !text.includes('\0');
 /** The cursor has the `Message-ID`, because a message's key can be an address, which no URL may contain. */
-const ORDER = { at: 'requested_at', key: 'message_id', spelling: /^<[!-~]{1,300}>$/ } as const;
+const ORDER = { at: 'requested_at', key: 'message_id', isKey } as const;
 
 export async function messagesPage({ storage }: ConsoleParts, request: PageRequest): Promise<Answer> {
   const { rows, ...links } = await readPage(request, ORDER, (limit, before) => latestFailed(storage, limit, before));

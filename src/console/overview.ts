@@ -2,10 +2,11 @@
 import { markReportsSeen } from '../confirmations/mailbox.ts';
 import { countBots } from '../intake/honeypots.ts';
 import { diskSpaceOf } from '../notices/probes.ts';
+import { isIsoTime } from '../platform/clock.ts';
 import { COUNTED_ROWS } from '../submissions/read/list.ts';
 import { countChips, type DayCounts, dailyCounts, lastAnswer } from '../submissions/read/statistics.ts';
 import { many, outcomeWords } from './lead-words.ts';
-import { TIME, withQuery } from './lists.ts';
+import { withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest, ConsoleParts, PageRequest } from './page.ts';
 import { setResult } from './sessions.ts';
 import { pathOfPage } from './templates.ts';
@@ -43,7 +44,7 @@ export async function overviewPage(parts: ConsoleParts, { now, times }: PageRequ
 /** Marks the reports of people as seen, for all operators. */
 export async function seeReports(_parts: ChangeParts, { sent, session, commit, returnTo }: ChangeRequest) {
   const until = sent('until') ?? '';
-  if (sent('do') !== 'seen' || !TIME.test(until)) return { kind: 'operatorButton' as const };
+  if (sent('do') !== 'seen' || !isIsoTime(until)) return { kind: 'operatorButton' as const };
   await commit(async (tx) => {
     const count = await markReportsSeen(tx, until);
     if (count === 0) return {};

@@ -1,6 +1,7 @@
 /** Handles the buttons for leads: progress, note, resend, dismissal, undo (reference §12.10, §12.14). */
 import type { Field } from '../forms/catalog.ts';
 import { checkValue } from '../forms/validate.ts';
+import { isId } from '../platform/random.ts';
 import type { OpenTransaction } from '../storage/database.ts';
 import type { Progress } from '../storage/schema.ts';
 import { type ChangeRefusal, dismiss, dismissalReasons, requestResend } from '../submissions/operator-changes.ts';
@@ -8,7 +9,6 @@ import { type Previous, restoreProgress, setNote, setProgress } from '../submiss
 import { progresses } from '../submissions/read/filter.ts';
 import { findLead, leadView } from './lead.ts';
 import { many } from './lead-words.ts';
-import { ID } from './lists.ts';
 import type { Answer, ChangeParts, ChangeRequest } from './page.ts';
 import { setResult } from './sessions.ts';
 
@@ -29,7 +29,7 @@ export async function changeProgress(parts: ChangeParts, request: ChangeRequest)
 
 async function markOne(parts: ChangeParts, request: ChangeRequest, progress: Progress): Promise<Answer> {
   const id = request.values.id ?? '';
-  if (!ID.test(id)) return { kind: 'unknownRow' };
+  if (!isId(id)) return { kind: 'unknownRow' };
   const why = await request.commit((tx) => mark(parts, request, tx, { ids: [id], progress }));
   return why === undefined ? { kind: 'done', to: request.returnTo } : { kind: 'unknownRow' };
 }
@@ -50,7 +50,7 @@ export async function changeLead(parts: ChangeParts, request: ChangeRequest): Pr
   const { session, sent, values, commit } = request;
   const returnTo = sent('page') === null ? request.path : request.returnTo;
   const id = values.id ?? '';
-  if (!ID.test(id)) return { kind: 'unknownRow' };
+  if (!isId(id)) return { kind: 'unknownRow' };
   const given = dismissalReasons.find((one) => one === sent('reason')) ?? 'other';
   const reason = what === 'spam' ? 'spam' : given;
   const keepsContent = settings.submissionRetentionDays > 0;
@@ -78,7 +78,7 @@ export async function changeLeads(parts: ChangeParts, request: ChangeRequest): P
   const progress = progressOf(what);
   if (given.length === 0 || given.length > MAXIMUM_IDS) return { kind: 'noLeadSelected' };
   if (progress === undefined && what !== 'resend') return { kind: 'operatorButton' };
-  const ids = given.filter((id) => ID.test(id));
+  const ids = given.filter(isId);
   await request.commit(async (tx) => {
     const skipped = given.length - ids.length;
     if (progress === undefined) return await resendAll(parts, request, tx, ids, skipped);

@@ -43,6 +43,12 @@ export const systemClock: Clock = {
  */
 export const isoTime = memoizeLast((ms: number): string => new Date(ms).toISOString());
 
+/** Returns true if a text is a time as `isoTime` spells it. */
+export function isIsoTime(text: string): boolean {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && isoTime(ms) === text;
+}
+
 /** Returns milliseconds with fractions, for logs and measurements on which no decision depends. */
 export const stopwatch = (): number => performance.now();
 

@@ -6,6 +6,13 @@ export type NewId = () => string;
 
 export const newId: NewId = () => randomUUIDv7();
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** Returns true if a text is spelled like an id that `NewId` makes. The store has no other ids. */
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}
+
 export function randomSecret(bytes: number): Buffer {
   return randomBytes(bytes);
 }

@@ -5,11 +5,11 @@
  */
 import type { QueryCreator } from 'kysely';
 import { type AgentRequest, admitReader } from '../actions/authorize.ts';
-import { isActionId, type Receipt, receiptOf } from '../actions/executions.ts';
+import { type Receipt, receiptOf } from '../actions/executions.ts';
 import type { Credentials } from '../credentials/file.ts';
 import { API_VERSION } from '../discovery/deployment.ts';
 import type { Clock } from '../platform/clock.ts';
-import { randomSecret } from '../platform/random.ts';
+import { isId, randomSecret } from '../platform/random.ts';
 import type { ReceiptKeys } from '../settings/receipt-keys.ts';
 import type { Selects, Storage } from '../storage/database.ts';
 import { prepareBoth, prepareRead } from '../storage/queries.ts';
@@ -84,7 +84,7 @@ export function openReceipts({ storage, clock, keys, issuer }: ReceiptParts) {
      * @throws StorageUnavailable
      */
     async find(client: string, actionId: unknown): Promise<ReadResult> {
-      if (typeof actionId !== 'string' || !isActionId(actionId)) return UNKNOWN;
+      if (typeof actionId !== 'string' || !isId(actionId)) return UNKNOWN;
       const row = await read(client, actionId);
       if (row?.status === 'executing') return { kind: 'inProgress' };
       // A declined preview has no receipt.

@@ -2,6 +2,7 @@
  * Lists stored submissions for `inbox` and the console (reference §13.4, §12.7). Each query walks an index in the order
  * of the pages and ends after enough rows. A search for something rare reads all rows.
  */
+import { isId } from '../../platform/random.ts';
 import type { ReadOnly, Selects } from '../../storage/database.ts';
 import type { Progress, SubmissionReason, SubmissionRow, SubmissionStatus } from '../../storage/schema.ts';
 import type { Event } from '../../upstream/upstream.ts';
@@ -42,7 +43,7 @@ export const COUNTED_ROWS = 10_000;
 /** Rows of an export that are in memory at a time. */
 const PAGE_ROWS = 500;
 
-const CURSOR = /^(\d{1,15}(?:\.\d{1,6})?)_([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})$/;
+const MILLISECONDS = /^\d{1,15}(\.\d{1,6})?$/;
 
 /** Returns a position as text for a page's address. PostgreSQL's clock has fractions of a millisecond. */
 export function writeCursor({ received_ms, id }: Cursor): string {
@@ -51,8 +52,8 @@ export function writeCursor({ received_ms, id }: Cursor): string {
 
 /** Returns the position in a page's address, or undefined if the text is invalid. */
 export function parseCursor(text: string): Cursor | undefined {
-  const [, ms, id] = CURSOR.exec(text) ?? [];
-  return ms === undefined || id === undefined ? undefined : { received_ms: Number(ms), id };
+  const [ms = '', id = ''] = text.split(/_(.*)/s);
+  return MILLISECONDS.test(ms) && isId(id) ? { received_ms: Number(ms), id } : undefined;
 }
 
 /**
@@ -94,7 +95,7 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export async function findSubmissions(reader: ReadOnly, idBegins: string): Promise<StoredSubmission[]> {
   const begins = idBegins.toLowerCase();
   const least = begins + NIL_UUID.slice(begins.length);
-  if (begins === '' || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(least)) return [];
+  if (begins === '' || !isId(least)) return [];
   const last = begins + LAST_UUID.slice(begins.length);
   const rows = await reader.read((db) =>
     db
