@@ -1,7 +1,6 @@
 /** Texts for the operator about the columns of a lead. */
 import type { AttemptBy, Progress, SubmissionReason, SubmissionStatus } from '../storage/schema.ts';
 import type { AttemptOutcome } from '../submissions/attempts.ts';
-import type { ConsoleParts } from './page.ts';
 
 export const progressWords: Readonly<Record<Progress, string>> = {
   new: 'New',
@@ -19,11 +18,6 @@ export const statusTitles: Readonly<Record<SubmissionStatus, string>> = {
   undelivered: 'Undelivered',
   dismissed: 'Dismissed',
 };
-
-/** Returns the name of a client as people see it. */
-export function agentLabel({ credentials }: Pick<ConsoleParts, 'credentials'>, name: string): string {
-  return credentials.labelOf(name);
-}
 
 export const statusWords: Readonly<Record<SubmissionStatus, string>> = {
   sending: 'Being sent',

@@ -8,16 +8,7 @@ import { progresses } from '../submissions/read/filter.ts';
 import { findSubmission, submissionsOf } from '../submissions/read/list.ts';
 import { shortReference } from '../submissions/submission.ts';
 import type { Event } from '../upstream/upstream.ts';
-import {
-  agentLabel,
-  byWords,
-  outcomeWords,
-  progressWords,
-  reasonWords,
-  statusWords,
-  titleCase,
-  viaWords,
-} from './lead-words.ts';
+import { byWords, outcomeWords, progressWords, reasonWords, statusWords, titleCase, viaWords } from './lead-words.ts';
 import { leadFilters, withQuery } from './lists.ts';
 import type { Answer, ChangeParts, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
@@ -54,7 +45,7 @@ export async function leadView(
     reference: row.form === 'newsletter' ? undefined : shortReference(row.id),
     title: fields.name ?? fields.email ?? titleCase(row.form),
     form: titleCase(row.form),
-    from: client === null ? 'Browser' : agentLabel(parts, client),
+    from: client === null ? 'Browser' : parts.credentials.labelOf(client),
     client,
     received: times.shown(row.received_ms),
     isGone: row.email === null,

@@ -10,7 +10,7 @@ import {
   writeCursor,
 } from '../submissions/read/list.ts';
 import { countChips, countNewer } from '../submissions/read/statistics.ts';
-import { agentLabel, many, progressWords, statusTitles, titleCase } from './lead-words.ts';
+import { many, progressWords, statusTitles, titleCase } from './lead-words.ts';
 import { leadFilters, leadLinks, PAGE_ROWS, withQuery } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
@@ -32,7 +32,7 @@ export async function leadsPage(parts: ConsoleParts, request: PageRequest): Prom
 
   const { q, ...folded } = given;
   const isListed = clients.some(({ name }) => name === given.agent);
-  const agents = clients.map(({ name }) => ({ value: name, label: agentLabel(parts, name) }));
+  const agents = clients.map(({ name }) => ({ value: name, label: parts.credentials.labelOf(name) }));
   const data = {
     given,
     q,
@@ -104,7 +104,7 @@ export function rowOf(parts: ConsoleParts, { times, now }: PageRequest, item: St
     form: titleCase(data.form),
     facts: valuesOf(data.form, data.fields, ['code', 'choice', 'line']),
     snippet: message && [...message.slice(0, 2 * SNIPPET)].slice(0, SNIPPET).join(''),
-    agent: data.client === null ? undefined : agentLabel(parts, data.client),
+    agent: data.client === null ? undefined : parts.credentials.labelOf(data.client),
     progress: progress === 'new' ? undefined : { value: progress, label: progressWords[progress] },
     status: status === 'delivered' ? undefined : { value: status, label: statusTitles[status] },
     received: times.brief(receivedAt, now),

@@ -5,7 +5,7 @@ import { countMessages } from '../mail/failed-messages.ts';
 import { type DiskSpace, isDiskLow } from '../notices/probes.ts';
 import type { ConsoleRoute } from '../routes.ts';
 import { type NotArrived, notArrived } from '../submissions/read/statistics.ts';
-import { agentLabel, many, outcomeWords, reasonWords } from './lead-words.ts';
+import { many, outcomeWords, reasonWords } from './lead-words.ts';
 import { withQuery } from './lists.ts';
 import type { ConsoleParts } from './page.ts';
 import { pathOfPage } from './templates.ts';
@@ -53,7 +53,7 @@ export async function tasksFor(
   const before = new Date(now.getTime() + EXPIRING_DAYS * DAY_MS);
   for (const { name, endsAt } of endingClients(credentials.clients(), { now, before })) {
     const text = `The last credential expires on ${shownAt(endsAt)}. Then the service refuses the agent.`;
-    add(false, `The credentials of ${agentLabel(parts, name)} expire soon`, text, 'operatorAgents');
+    add(false, `The credentials of ${parts.credentials.labelOf(name)} expire soon`, text, 'operatorAgents');
   }
   return tasks;
 }
@@ -65,7 +65,7 @@ function reportedTask(parts: ConsoleParts, reports: readonly UnseenReports[], sh
       .map((one) => one.lastAt)
       .sort()
       .at(-1) ?? '';
-  const clients = reports.map((one) => `${agentLabel(parts, one.client)} ${one.count}`).join(', ');
+  const clients = reports.map((one) => `${parts.credentials.labelOf(one.client)} ${one.count}`).join(', ');
   return {
     isBad: true,
     title: `${many(count, 'person', 'people')} reported an unwanted request of an agent`,
