@@ -67,7 +67,7 @@ function chartOf(days: readonly DayCounts[], times: Times) {
     const [browserHeight, agentHeight] = [heightOf(browser), heightOf(agent)];
     return {
       // The day `2026-12-01` in the operator's format, without a time.
-      date: times.shown(`${date}T12:00:00Z`).text.replace(/,? \d{1,2}:\d{2}$/, ''),
+      date: times.shown(`${date}T12:00:00Z`).text.split(',', 1)[0],
       browser,
       agent,
       x: index * (BAR.width + BAR.gap),

@@ -21,7 +21,7 @@ const EXPIRING_DAYS = 14;
 
 /** Returns the tasks, the most important first. */
 export async function tasksFor(
-  parts: ConsoleParts,
+  parts: Pick<ConsoleParts, 'storage' | 'reader' | 'credentials'>,
   { now, times, space }: { now: Date; times: Times; space: DiskSpace | undefined },
 ): Promise<Task[]> {
   const { storage, reader, credentials } = parts;
@@ -58,7 +58,11 @@ export async function tasksFor(
   return tasks;
 }
 
-function reportedTask(parts: ConsoleParts, reports: readonly UnseenReports[], shownAt: (at: string) => string): Task {
+function reportedTask(
+  parts: Pick<ConsoleParts, 'credentials'>,
+  reports: readonly UnseenReports[],
+  shownAt: (at: string) => string,
+): Task {
   const count = reports.reduce((sum, one) => sum + one.count, 0);
   const lastAt =
     reports

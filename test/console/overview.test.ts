@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deleteExpired } from '../../src/console/sessions.ts';
 import { isDiskLow } from '../../src/notices/probes.ts';
 import { testClock } from '../support/clock.ts';
-import { credentials, type Service } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { until } from '../support/until.ts';
 import { linkFor, type Operator, signIn, startWithConsole } from './operator.ts';
 import { consolePages } from './pages.ts';
 
@@ -35,6 +33,9 @@ describe('GET /operator (reference §12.6)', () => {
     const text = await overview();
     expect(text).toContain('Nothing. There is no new lead, and every lead is delivered.');
     expect(text).toContain('Nothing has been sent yet.');
+    expect(text).toContain('<title>Overview · ');
+    expect(text).toContain('<dd>0 submissions from bots in the last 30 days</dd>');
+    expect(text).toMatch(/<dt>Disk<\/dt><dd>[\d,.]+ GB of [\d,.]+ GB free<\/dd>/);
     for (const path of consolePages) {
       const link = new RegExp(`<a href="${path}"( aria-current="page")?>\\w+</a>`);
       expect(text, 'Add the page to `navigation` in src/console/templates.ts').toMatch(link);
@@ -84,18 +85,63 @@ describe('GET /operator (reference §12.6)', () => {
     expect(text).toContain('2 from browsers');
     expect(text).toContain('1 from agents');
     expect(text).toMatch(/19 Nov 2026<\/th><td>1<\/td><td>1</);
+    expect(text).toContain('<strong><a href="/operator/leads?progress=new">3 new leads</a></strong>');
+    // 30 bars of width 20, with gaps of 4. The day with the most leads, 2, has the height 100.
+    expect(text).toContain('<span class="tick note" aria-hidden="true">2</span>');
+    expect(text).toContain('viewBox="0 0 716 100"');
+    expect(text.match(/<rect [^>]+>/g)).toEqual([
+      '<rect class="browser" x="648" y="50" width="20" height="50"/>',
+      '<rect class="browser" x="672" y="50" width="20" height="50"/>',
+      '<rect class="agent" fill="url(#agent-lines)" x="672" y="0" width="20" height="50"/>',
+    ]);
   });
 
-  test('warns of a client whose last credential expires within two weeks', async () => {
-    const [acme, ...others] = credentials.clients;
-    const ending = acme?.credentials.map((each) => ({
-      ...each,
-      expires_at: new Date(clock.now().getTime() + 3 * DAY_MS).toISOString(),
-    }));
-    const clients = [{ ...acme, credentials: ending }, ...others];
-    writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
-    await until(async () => (await overview()).includes('The credentials of acme expire soon'));
-    writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify(credentials));
+  test('“Seen” marks the reports up to a time as seen, once, and records their number', async () => {
+    const { storage } = service.parts;
+    const at = (hour: number) => `2026-11-19T${hour}:00:00.000Z`;
+    const report = { mailbox_digest: 'd', seen: 0, sandbox: 0 } as const;
+    await storage.write(async (tx) => {
+      await tx.deleteFrom('confirmation_reports').execute();
+      const rows = [10, 11, 12].map((hour) => ({ ...report, client: `c${hour}`, reported_at: at(hour) }));
+      await tx.insertInto('confirmation_reports').values(rows).execute();
+    });
+    const audited = async () => {
+      const rows = await storage.read((db) => db.selectFrom('operator_audit').select(['what', 'about']).orderBy('id'));
+      return rows.filter(({ what }) => what === 'saw_report').map(({ about }) => JSON.parse(about));
+    };
+    const unseen = async () =>
+      (await storage.read((db) => db.selectFrom('confirmation_reports').select('client').where('seen', '=', 0))).length;
+    const press = (form: Record<string, string>) => operator.press('/operator/confirmations', form);
+
+    const bad: Record<string, string>[] = [
+      { until: at(12) },
+      { do: 'see', until: at(12) },
+      { do: 'seen' },
+      { do: 'seen', until: '2100' },
+    ];
+    for (const form of bad) {
+      expect((await press(form)).status).toBe(400);
+    }
+    expect([await unseen(), await audited()]).toEqual([3, []]);
+    for (const [hour, result] of [
+      [11, '2 reports marked as seen.'],
+      [11, undefined],
+      [12, '1 report marked as seen.'],
+    ] as const) {
+      expect((await press({ do: 'seen', until: at(hour) })).status).toBe(303);
+      expect(/\d reports? marked as seen\./.exec((await operator.get('/operator')).text)?.[0]).toBe(result);
+    }
+    expect([await unseen(), await audited()]).toEqual([0, [{ count: 2 }, { count: 1 }]]);
+  });
+
+  test('states that the embedded inbox stores the leads', async () => {
+    const embedded = await startWithConsole({ clock });
+    try {
+      const { text } = await (await signIn(embedded)).get('/operator');
+      expect(text).toContain('<dd>Leads are stored here, in the embedded inbox.</dd>');
+    } finally {
+      await embedded.close();
+    }
   });
 
   test('treats a disk as nearly full if less than 1 GB and less than 5 % are free', () => {
