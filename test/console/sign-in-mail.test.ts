@@ -91,8 +91,9 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       ['an unknown origin', {}],
       ['a signed program', { ...OUR_PAGE, 'signature-agent': '"https://agent.example"' }],
     ])('returns 403 for a request from %s, and sends no mail', async (_from, headers) => {
-      expect((await request(service, JO, '/operator', headers)).status).toBe(403);
-      expect(await rows()).toEqual([]);
+      const refused = await request(service, JO, '/operator', headers);
+      expect([refused.status, await rows()]).toEqual([403, []]);
+      expect(refused.text).toContain('<a class="button" href="/operator/sign-in">Open the page again</a>');
     });
 
     test.each([
@@ -188,7 +189,8 @@ describe.each(databases)('sign-in by mail, on %s', (name, create) => {
       storage.write = () => Promise.reject(new Error('away'));
       expect((await request(service, JO)).status).toBe(303);
       storage.write = write;
-      expect(service.logs.join('')).toContain('sign-in mail not queued');
+      const line = service.logs.find((each) => each.includes('sign-in mail not queued')) ?? '';
+      expect(JSON.parse(line).err.message).toBe('away');
       expect(service.logs.join('')).not.toContain(JO);
     });
 
