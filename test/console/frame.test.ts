@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/agent.ts';
 import type { Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { linkFor, type Operator, OUR_PAGE, operatorWith, signIn, startWithConsole } from './operator.ts';
+import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
 let service: Service;
 let operator: Operator;
@@ -73,28 +73,33 @@ test.each([
 test('only the form of a note accepts a body of more than 8,000 bytes', async () => {
   const row = submissionRow();
   await keepRows(service.parts.storage, [row]);
-  const form = { note: 'a'.repeat(4_000), page: `/operator/leads/${row.id}?q=${'a'.repeat(4_000)}` };
-  const press = (path: string) => operator.press(path, form, { headers: OUR_PAGE });
-  expect((await press(`/operator/leads/${row.id}/note`)).status).toBe(303);
+  const form = { note: 'a'.repeat(4_000), progress: 'won', page: 'a'.repeat(4_000) };
+  const press = (path: string) => operator.press(path, form);
+  const noted = await press(`/operator/leads/${row.id}/note`);
+  expect([noted.status, noted.headers.has('set-cookie')]).toEqual([303, false]);
   expect((await press(`/operator/leads/${row.id}/progress`)).status).toBe(400);
 });
 
 test.each([
-  ['an unavailable store', 'select zeroblob(2147483647)', 503, 1],
-  ['a row that the store refuses', "select raise(abort, 'refused')", 500, 0],
-])('a page that meets %s logs an outage only if the store is unavailable', async (_what, statement, status, lines) => {
-  const { write } = service.parts.storage;
-  await write((tx) =>
-    sql.raw(`create trigger broken before insert on operator_audit begin ${statement}; end`).execute(tx),
-  );
-  const before = service.logs.length;
-  const answer = await operator.get('/operator/leads');
-  await write((tx) => sql`drop trigger broken`.execute(tx));
-  expect(answer.status).toBe(status);
-  const logged = service.logs.slice(before).map((line) => JSON.parse(line));
-  const found = logged.filter(({ msg }) => msg === 'the store is unavailable');
-  expect(found).toHaveLength(lines);
-  for (const line of found) {
-    expect(line).toMatchObject({ requestId: answer.headers.get('x-request-id'), err: expect.anything() });
-  }
-});
+  ['an unavailable store', 'select zeroblob(2147483647)', 503, 'The service can’t reach its database right now.', 1],
+  ['a row that the store refuses', "select raise(abort, 'refused')", 500, 'Something went wrong', 0],
+])(
+  'a page that meets %s says so, and logs an outage only if it is one',
+  async (_what, statement, status, words, lines) => {
+    const { write } = service.parts.storage;
+    await write((tx) =>
+      sql.raw(`create trigger broken before insert on operator_audit begin ${statement}; end`).execute(tx),
+    );
+    const before = service.logs.length;
+    const answer = await operator.get('/operator/leads');
+    await write((tx) => sql`drop trigger broken`.execute(tx));
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(words);
+    const logged = service.logs.slice(before).map((line) => JSON.parse(line));
+    const found = logged.filter(({ msg }) => msg === 'the store is unavailable');
+    expect(found).toHaveLength(lines);
+    for (const line of found) {
+      expect(line).toMatchObject({ requestId: answer.headers.get('x-request-id'), err: expect.anything() });
+    }
+  },
+);
