@@ -175,6 +175,31 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     expect((await rig.row()).status).toBe('waiting');
   });
 
+  test('counts each attempt by its outcome and cause, and stores its duration', async () => {
+    const counted: unknown[] = [];
+    const metrics = { countAttempt: (...attempt: unknown[]) => void counted.push(attempt) };
+    rig.clock.advance(1_000);
+    rig.receiver.answer = (response) => {
+      rig.clock.advance(250);
+      response.writeHead(429).end();
+    };
+    const { submissions, redelivery } = rig.instance({ metrics });
+    await rig.send(ada, submissions);
+    await rig.age(2 * HOUR_MS);
+    rig.clock.advance(2 * HOUR_MS);
+    rig.receiver.answer = answering(200);
+    await redelivery.work();
+    await redelivery.close();
+    expect(counted).toEqual([
+      ['rateLimited', 'first'],
+      ['confirmed', 'redelivery'],
+    ]);
+    expect((await rig.row()).made).toMatchObject([
+      { outcome: 'rateLimited', by: 'first', ms: 250, http_status: 429 },
+      { outcome: 'confirmed', by: 'redelivery', ms: 0, http_status: 200 },
+    ]);
+  });
+
   test('does not change waiting rows if there is no upstream', async () => {
     await due(1);
     await rig.instance({ upstream: undefined }).redelivery.work();

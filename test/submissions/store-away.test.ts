@@ -106,6 +106,26 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(await rig.rows()).toEqual([]);
   });
 
+  test('the embedded inbox accepts no submission meanwhile, and counts the attempt', async () => {
+    const counted: unknown[] = [];
+    const countAttempt = (...attempt: unknown[]) => void counted.push(attempt);
+    const { submissions, faults } = faulty({ upstream: { embedded: true }, metrics: { countAttempt } });
+    faults.write = away;
+    expect(await rig.send(ada, submissions)).toMatchObject({
+      outcome: { kind: 'unconfirmed' },
+      status: 'notPersisted',
+    });
+    faults.write = () => Promise.reject(new RangeError('a defect'));
+    await expect(rig.send(ada, submissions)).rejects.toThrow('a defect');
+    faults.write = rig.storage.write;
+    expect(await rig.send(ada, submissions)).toMatchObject({ outcome: { kind: 'confirmed' }, status: 'delivered' });
+    expect(await rig.rows()).toHaveLength(1);
+    expect(counted).toEqual([
+      ['unconfirmed', 'first'],
+      ['confirmed', 'first'],
+    ]);
+  });
+
   test.each([
     [200, { status: 'delivered', reason: null }],
     [500, { status: 'undelivered', reason: 'sent_unkept' }],
