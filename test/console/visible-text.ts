@@ -1,0 +1,23 @@
+/** The text that an operator sees on a page, for the tests of `src/console`. */
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' };
+
+/** Elements that stay in the line of the text around them. */
+const INLINE = /<\/?(a|abbr|b|bdi|code|em|i|kbd|q|s|small|span|strong|time|wbr)(?=[\s/>])[^>]*>/g;
+
+/**
+ * Returns the lines of text in `<main>`, or in the whole text if it has no `<main>`. Each block, cell, label and
+ * button starts a line.
+ */
+export function visibleText(html: string): string[] {
+  const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(html)?.[1] ?? html;
+  return main
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/\s+/g, ' ')
+    .replace(INLINE, '')
+    .replace(/<[^>]+>/g, '\n')
+    .replace(/&(#39|\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
