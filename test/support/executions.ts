@@ -1,6 +1,7 @@
 /** Example requests, submissions and outcomes for the tests of executions. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/platform/clock.ts';
+import type { ExecutionRow } from '../../src/storage/schema.ts';
 import type { Attempted } from '../../src/submissions/attempts.ts';
 import type { Outcome } from '../../src/upstream/upstream.ts';
 
@@ -54,3 +55,26 @@ const plain = () => ({
   confirmed_via: 'agent' as 'agent' | 'client_form',
   destination: 'Vetted Painters',
 });
+
+/** Returns the row of a submitted execution of `acme`, except for the given values. */
+export function executionRow(given: Partial<ExecutionRow> = {}): ExecutionRow {
+  return {
+    action_id: randomUUID(),
+    action: 'contact',
+    client: 'acme',
+    idempotency_key: randomUUID(),
+    preview_digest: randomUUID(),
+    status: 'submitted',
+    created_at: '2026-09-01T12:00:00.000Z',
+    confirmation_text: 'I confirm',
+    confirmed_via: 'agent',
+    destination: 'Vetted Painters',
+    sandbox: 0,
+    signed_receipt: null,
+    receipt_kid: null,
+    lease_started_ms: 0,
+    lease_ms: 0,
+    settled_at: '2026-09-01T12:00:01.000Z',
+    ...given,
+  };
+}
