@@ -3,7 +3,6 @@ import { SCOPES } from '../credentials/clients.ts';
 import { isEditable } from '../credentials/edit.ts';
 import { isExpired, type ListedClient } from '../credentials/file.ts';
 import type { ReadOnly } from '../storage/database.ts';
-import type { ExecutionRow } from '../storage/schema.ts';
 import { many } from './lead-words.ts';
 import { withQuery } from './lists.ts';
 import type { Answer, ConsoleParts, PageRequest } from './page.ts';
@@ -118,9 +117,7 @@ function clientRow(
     })),
     revokeHref: withQuery(path, { revoke: name }),
     last: Number.isFinite(last) ? times.shown(last) : undefined,
-    counts: Object.entries(used?.counts ?? {})
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([status, count]) => `${count.toLocaleString('en')} ${status}`),
+    counts: used?.counts ?? [],
   };
 }
 
@@ -135,8 +132,8 @@ function credentialRow({ id, createdAt, expiresAt }: ListedClient['credentials']
   };
 }
 
-/** Number of executions by status, and the time of the newest claim or request. */
-type Usage = { counts: Partial<Record<ExecutionRow['status'], number>>; lastAt: string };
+/** Number of executions of each status in words, and the time of the newest claim or request. */
+type Usage = { counts: string[]; lastAt: string };
 
 /**
  * Returns the usage of each client in the newest executions, by the client's name. A client without such an execution
@@ -154,12 +151,13 @@ async function usageByClient(reader: ReadOnly): Promise<Map<string, Usage>> {
     return db
       .selectFrom(newest.as('newest'))
       .select(({ fn }) => ['client', 'status', fn.countAll<number>().as('rows'), fn.max('created_at').as('last_at')])
-      .groupBy(['client', 'status']);
+      .groupBy(['client', 'status'])
+      .orderBy('status');
   });
   const usage = new Map<string, Usage>();
   for (const { client, status, rows, last_at } of counted) {
-    const used = usage.get(client) ?? { counts: {}, lastAt: last_at };
-    used.counts[status] = Number(rows);
+    const used = usage.get(client) ?? { counts: [], lastAt: last_at };
+    used.counts.push(`${Number(rows).toLocaleString('en')} ${status}`);
     if (last_at > used.lastAt) used.lastAt = last_at;
     usage.set(client, used);
   }

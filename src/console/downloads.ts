@@ -34,7 +34,7 @@ function exportLeads(
 
 /** Yields the text of a file: its head, then each page of rows. */
 export async function* chunksOf<Row>(head: string, pages: AsyncIterable<readonly Row[]>, write: (row: Row) => string) {
-  if (head !== '') yield { count: 0, lines: head };
+  yield { count: 0, lines: head };
   for await (const page of pages) yield { count: page.length, lines: page.map(write).join('') };
 }
 

@@ -39,7 +39,7 @@ export async function subscribersPage(parts: ConsoleParts, request: PageRequest)
     older: next && withQuery(path, { ...given, cursor: next }),
     newest: cursor && withQuery(path, given),
     exports: (status === undefined ? (['confirmed', 'all'] as const) : [status]).map((each) => ({
-      label: `CSV of ${each === 'all' ? each : statusWords[each].toLowerCase()}`,
+      label: `CSV of ${each}`,
       href: withQuery(routes.operatorSubscribersCsv.path, { ...given, status: each }),
     })),
   };
