@@ -198,7 +198,7 @@ describe('GET /operator/leads/:id (reference §12.10)', () => {
   );
 });
 
-describe('the links of a lead', () => {
+describe('a link in the fields of a lead', () => {
   test.each<[string, string, string | undefined]>([
     ['phone', '+49 (30) 901-820', 'tel:+4930901820'],
     ['phone', '555.0100', 'tel:5550100'],
@@ -210,7 +210,7 @@ describe('the links of a lead', () => {
     ['postal_code', '94110', undefined],
     ['email', "o'neil+paint@example.com", "mailto:o'neil%2Bpaint@example.com"],
     ['email', 'a?cc=b&c@example.com', 'mailto:a%3Fcc%3Db%26c@example.com'],
-  ])('open the right program for the %s %j', async (name, value, href) => {
+  ])('opens the right program for the %s %j', async (name, value, href) => {
     const fields = { name: 'Ada', email: 'ada@example.com', [name]: value };
     const links = linksOf(await pageOf(submissionRow({ form: 'homeowner_quote', fields })));
     const scheme = name === 'email' ? 'mailto:' : 'tel:';
