@@ -14,8 +14,8 @@ import type { Answer, ChangeParts, ConsoleParts, PageRequest } from './page.ts';
 import { pathOfPage } from './templates.ts';
 import type { Times } from './times.ts';
 
-/** Characters of a number that a telephone does not dial. */
-const NOT_DIALLED = /[^\d+*#,;]/g;
+/** One telephone number without an extension, as people write it. */
+const NUMBER = /^\+?[\d\s()./\p{Dash}]+$/u;
 
 export async function leadPage(parts: ConsoleParts, request: PageRequest): Promise<Answer> {
   const row = await findLead(parts, request.values.id);
@@ -150,6 +150,9 @@ function mailto(email: string): string {
 function contactLink(name: string, value: string): string | undefined {
   if (name === 'email') return mailto(value);
   if (name !== 'phone') return undefined;
-  const number = value.replace(NOT_DIALLED, '');
-  return /\d{3}/.test(number) ? `tel:${encodeURI(number).replaceAll('#', '%23')}` : undefined;
+  // With several numbers, an extension or a code of the network, the link could dial something else.
+  if (!NUMBER.test(value)) return undefined;
+  // People abroad don't dial the zero in parentheses.
+  const number = value.replace(/^(\+.*)\(0\)/, '$1').replace(/[^\d+]/g, '');
+  return /\d{3}/.test(number) ? `tel:${number}` : undefined;
 }

@@ -4,6 +4,7 @@ import { routes } from '../routes.ts';
 import { formNames, origins, progresses, statuses } from '../submissions/read/filter.ts';
 import {
   COUNTED_ROWS,
+  parseCursor,
   type StoredSubmission,
   submissionPage,
   submissionsOf,
@@ -68,8 +69,8 @@ function cursorOf({ receivedMs, event }: StoredSubmission): string {
 }
 
 /** Returns the number of leads that came after a cursor, for the script of the list. */
-export async function newLeads({ reader }: ConsoleParts, request: PageRequest): Promise<Answer> {
-  const { after } = leadFilters(request, []);
+export async function newLeads({ reader }: ConsoleParts, { query }: PageRequest): Promise<Answer> {
+  const after = parseCursor(query.getAll('after').at(-1) ?? '');
   return { kind: 'json', value: { count: await countNewer(reader, after, MAXIMUM_NEWER) } };
 }
 
@@ -81,13 +82,13 @@ function chipsOf(
 ) {
   const numberOf = (count: number) =>
     count > COUNTED_ROWS ? `${COUNTED_ROWS.toLocaleString('en')}+` : count.toLocaleString('en');
-  const chip = (label: string, count: number, filter: Record<string, string>) => {
-    const isCurrent = Object.entries(filter).every(([name, value]) => given[name] === value);
-    return { label, count: numberOf(count), isCurrent, href: isCurrent ? path : withQuery(path, filter) };
+  const chip = (label: string, count: number, name: string, value: string) => {
+    const isCurrent = given[name] === value;
+    return { label, count: numberOf(count), isCurrent, href: isCurrent ? path : withQuery(path, { [name]: value }) };
   };
   return [
-    ...progresses.map((progress) => chip(progressWords[progress], counts[progress], { progress })),
-    chip('Undelivered', counts.undelivered, { status: 'undelivered' }),
+    ...progresses.map((value) => chip(progressWords[value], counts[value], 'progress', value)),
+    chip('Undelivered', counts.undelivered, 'status', 'undelivered'),
   ];
 }
 

@@ -74,7 +74,6 @@ export function leadFilters(
   const given = filterNames.filter((name) => used[name] !== undefined);
   return {
     filter: { ...filter, onlyLeads: filter.form === undefined, withoutSpam: filter.progress === undefined },
-    after: parseCursor(text('after')),
     before: parseCursor(text('cursor')),
     given: Object.fromEntries(given.map((name) => [name, text(name)])),
   };

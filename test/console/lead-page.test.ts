@@ -202,8 +202,16 @@ describe('a link in the fields of a lead', () => {
   test.each<[string, string, string | undefined]>([
     ['phone', '+49 (30) 901-820', 'tel:+4930901820'],
     ['phone', '555.0100', 'tel:5550100'],
-    ['phone', '*31#5550100', 'tel:*31%235550100'],
-    ['phone', '555 0100,,12;3#', 'tel:5550100,,12;3%23'],
+    ['phone', '+49 (0)30 901–820/1', 'tel:+49309018201'],
+    ['phone', '(0) 30 901', 'tel:030901'],
+    // Each of these would dial something else.
+    ['phone', '555 0100 ext 7', undefined],
+    ['phone', '555 0100, 555 0101', undefined],
+    ['phone', '+1 555 0100 or +49 30 901820', undefined],
+    ['phone', '+15550100+4930901820', undefined],
+    ['phone', '**21*+491701234567#', undefined],
+    ['phone', '*31#5550100', undefined],
+    ['phone', 'x5550100', undefined],
     ['phone', '110', 'tel:110'],
     ['phone', '11', undefined],
     ['phone', 'ask Ada', undefined],
