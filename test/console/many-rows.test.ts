@@ -63,9 +63,17 @@ const more: [path: string, texts: string[]][] = [
   ['/operator/messages', ['>more than 10,000 failed permanently, 0 waiting']],
 ];
 
+test('the page that deletes a person counts exactly 10,000 leads', async () => {
+  const { text } = await operator.get(`/operator/people/${idOf(1)}?delete=ask`);
+  expect(text).toContain('10,000 leads');
+  expect(text).not.toContain('more than');
+});
+
 test('each page shows that there are more than 10,000 rows', async () => {
   const { storage } = service.parts;
   await keepRows(storage, [submissionRow({ status: 'undelivered', reason: 'rejected' })]);
   await addNumbered(storage, LIMIT + 1, LIMIT + 1);
   for (const [path, texts] of more) expect(await textsOf(path, texts)).toEqual(texts);
+  const { text } = await operator.get(`/operator/people/${idOf(1)}?delete=ask`);
+  expect(text).toContain('more than 10,000 leads and subscriptions');
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOfToken, newToken } from '../../src/console/links.ts';
 import { deleteExpired, openSessions, type Session } from '../../src/console/sessions.ts';
 import { newId } from '../../src/platform/random.ts';
-import type { Storage } from '../../src/storage/database.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 
@@ -68,6 +68,15 @@ describe.each(databases)('on %s', (_name, create) => {
     expect(await lastSeen()).toEqual([at(0)]);
     await sessions().find(token);
     expect(await lastSeen()).toEqual([at(MINUTE_MS)]);
+  });
+
+  test('a session stays valid if only the time of its last request can’t be stored', async () => {
+    const { token } = await addSession();
+    clock.advance(MINUTE_MS);
+    const failing = (error: Error) =>
+      openSessions({ storage: { ...storage, write: () => Promise.reject(error) }, clock, newId });
+    expect(await failing(new StorageUnavailable('away')).find(token)).toMatchObject({ name: 'Jo' });
+    await expect(failing(new RangeError('a defect')).find(token)).rejects.toThrow('a defect');
   });
 
   test('active returns the last used session first', async () => {

@@ -133,10 +133,13 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await audit()).toEqual([]);
     });
 
-    test('changes nothing and writes no audit entry if every id is unknown', async () => {
-      expect((await bulk('won', [UNKNOWN, randomUUID()])).status).toBe(303);
+    test.each([
+      ['won', [UNKNOWN, randomUUID()], 'Nothing has changed. 2 leads were skipped.'],
+      ['resend', [UNKNOWN], 'Nothing has changed. 1 lead was skipped.'],
+    ])('changes nothing and writes no audit entry if every id is unknown: %s', async (button, ids, result) => {
+      expect((await bulk(button, ids)).status).toBe(303);
       expect(await audit()).toEqual([]);
-      expect(resultIn((await operator.get('/operator')).text)).toBe('Nothing has changed. 2 leads were skipped.');
+      expect(resultIn((await operator.get('/operator')).text)).toBe(result);
     });
 
     test('resends the leads that can be resent, and skips the others', async () => {
