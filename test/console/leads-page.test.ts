@@ -31,7 +31,7 @@ async function listOf(query = ''): Promise<string> {
 /** Returns the text and the address of each row. */
 function rowsOf(page: string): (string | undefined)[][] {
   const rows = page.matchAll(/<li>\s*<label class="tick">[\s\S]*?<a href="([^"]*)">([\s\S]*?)<\/li>/g);
-  return [...rows].map(([, href, row = '']) => [visibleText(row).join(' ').replace(/ +/g, ' '), href]);
+  return [...rows].map(([, href, row = '']) => [visibleText(row).join(' '), href]);
 }
 
 /** Returns the value and the label of each option, as `value: label`, and the selected value. */

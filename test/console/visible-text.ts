@@ -22,6 +22,6 @@ export function visibleText(html: string): string[] {
     .replace(/<[^>]+>/g, '\n')
     .replace(/&(#39|\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole)
     .split('\n')
-    .map((line) => line.trim())
+    .map((line) => line.replace(/ +/g, ' ').trim())
     .filter((line) => line !== '');
 }
