@@ -273,9 +273,15 @@ describe.each(databases)('console credentials, on %s', (_name, create) => {
     ['a rotation of an unknown client', 'do=rotate&name=nobody&overlap=1h', 404],
     ['a revocation of an unknown client', 'do=revoke&name=__proto__', 404],
     ['a revocation of an unknown credential', 'do=revoke&name=acme&credential=c_9', 404],
-  ])('refuses %s and changes nothing', async (_what, form, status) => {
-    expect((await press(form)).status).toBe(status);
+  ])('refuses %s, and neither changes nor logs anything', async (_what, form, status) => {
+    const changes = () => service.logs.filter((line) => line.includes('agent credentials'));
+    const before = changes();
+    const answer = await press(form);
+    expect(answer.status).toBe(status);
+    // The form with a fault has this title.
+    expect(answer.text).not.toContain('<title>Error: ');
     await unchanged();
+    expect(changes()).toEqual(before);
   });
 
   test('answers 400 to a JSON body and changes nothing', async () => {

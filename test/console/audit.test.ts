@@ -163,6 +163,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
       const who = route === 'signIn' ? operatorWith(service, '') : operator;
       const answer = await who.press(pathOf(route, link), form);
       expect([answer.status, answer.headers.get('set-cookie')]).toEqual([503, null]);
+      expect(answer.text).toContain('The service can’t reach its database right now.');
       expect(await everything()).toEqual(before);
     });
   });
