@@ -270,7 +270,7 @@ describe('GET /operator/leads.csv and leads.jsonl', () => {
 
   test('return 403 when the sign-in link is an hour old', async () => {
     clock.advance(60 * 60_000);
-    for (const path of ['/operator/leads.csv', '/operator/leads.jsonl']) {
+    for (const path of ['/operator/leads.csv', '/operator/leads.jsonl', '/operator/subscribers.csv']) {
       const refused = await operator.get(path);
       expect(refused.status).toBe(403);
       expect(refused.text).toContain('npm run operator -- link');
