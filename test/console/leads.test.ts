@@ -176,7 +176,7 @@ describe('/operator/leads/:id', () => {
     const path = `/operator/leads/${row.id}`;
     expect((await operator.press(path, { do: button, ...sent })).status).toBe(303);
     const [kept] = await allRows(service.parts.storage);
-    expect([kept?.status, kept?.reason]).toEqual(['dismissed', reason]);
+    expect([kept?.status, kept?.reason, kept?.email]).toEqual(['dismissed', reason, 'ada@example.com']);
     expect(kept?.progress).toBe(button === 'spam' ? 'spam' : 'new');
     const list = await operator.get('/operator/leads?progress=spam');
     expect(list.text).toContain('<p>1 lead dismissed. The service no longer delivers it.</p>');

@@ -105,7 +105,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(resultIn((await operator.get('/operator')).text)).toBe(
         '1 lead marked as spam. The service no longer delivers it.',
       );
-      expect(await rowOf(id)).toMatchObject({ status: 'dismissed', reason: 'spam' });
+      expect(await rowOf(id)).toMatchObject({ status: 'dismissed', reason: 'spam', email: 'ada@example.com' });
     });
   });
 
@@ -120,6 +120,14 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       const first = (await operator.get('/operator/leads')).text;
       expect(resultIn(first)).toBe('98 leads marked as answered. 2 leads were skipped.');
       expect(resultIn((await operator.get('/operator/leads')).text)).toBeUndefined();
+    });
+
+    test('counts the leads that are no longer delivered', async () => {
+      const open = () => submissionRow({ status: 'undelivered', reason: 'rejected' });
+      await bulk('spam', await keep(open(), open(), submissionRow()));
+      expect(resultIn((await operator.get('/operator')).text)).toBe(
+        '3 leads marked as spam. The service no longer delivers 2 of them.',
+      );
     });
 
     test.each<[string, string, number]>([
