@@ -18,11 +18,12 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
   let database: TestDatabase;
   let service: Service;
   let upstream: ProgrammableUpstream;
+  const clock = testClock();
   beforeAll(async () => {
     database = await create();
     upstream = await startUpstream();
     service = await startService({
-      clock: testClock(),
+      clock,
       environment: {
         DATABASE_URL: database.url,
         UPSTREAM_URL: upstream.url,
@@ -139,6 +140,7 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
   test('answers a lead before the second commit, and a subscription after the second commit', async () => {
     const { storage } = service.parts;
     const { write } = storage;
+    const { after } = clock;
     const held = Promise.withResolvers<void>();
     const hold = () => {
       upstream.answer = (response) => {
@@ -150,7 +152,10 @@ describe.each(databases)('storing a submission on %s (reference §10.6)', (_name
       };
     };
     hold();
+    // Without timers, an answer that waits for the store would never come.
+    clock.after = () => () => {};
     const answer = await post(service, '/api/leads', 'json', lead());
+    clock.after = after;
     expect([answer.status, (await rowOf(referenceOf(answer))).status]).toEqual([200, 'sending']);
     storage.write = write;
     hold();

@@ -25,13 +25,14 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
   function another() {
     const looked = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<void>();
-    const store = { isAway: false, looked: looked.promise, failed: failed.promise };
+    const store = { isAway: false, reads: 0, looked: looked.promise, failed: failed.promise };
     const read: Storage['read'] = async (query) => {
       if (store.isAway) {
         failed.resolve();
         throw new StorageUnavailable('The store is away.');
       }
       const rows = await rig.storage.read(query);
+      store.reads += 1;
       looked.resolve();
       return rows;
     };
@@ -136,13 +137,13 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
   }
 
   test.each([
-    [200, 'delivered'],
-    [500, 'queued'],
-    [422, 'failed'],
-  ] as const)('waits for the end of a running redelivery: after status %i, returns %s', async (answer, told) => {
+    [200, 'delivered', 'confirmed'],
+    [500, 'queued', 'unknown'],
+    [422, 'failed', 'unknown'],
+  ] as const)('waits for the end of a running redelivery: after status %i, returns %s', async (answer, told, kind) => {
     const { first, again, end } = await againBesideRedelivery(answer);
     await end();
-    expect(await again).toMatchObject({ reference: first.reference, status: told });
+    expect(await again).toMatchObject({ reference: first.reference, status: told, outcome: { kind } });
     expect(rig.receiver.delivered).toHaveLength(2);
   });
 
@@ -163,12 +164,56 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     },
   );
 
+  test('reads the row until the running redelivery has ended', async () => {
+    const { first, again, store, end } = await againBesideRedelivery(200);
+    // The first read finds the row, and the second read finds the attempt under way.
+    await until(() => store.reads >= 3);
+    await end();
+    expect(await again).toMatchObject({ reference: first.reference, status: 'delivered' });
+  });
+
+  test('returns the result of the awaited attempt while the next attempt is running', async () => {
+    const { first, again, end } = await againBesideRedelivery(200);
+    await rig.change({ attempt_number: 3 });
+    expect(await again).toMatchObject({ reference: first.reference, status: 'queued' });
+    await end();
+  });
+
+  test('is a new submission if the row is deleted while a redelivery is running', async () => {
+    const { first, again, end } = await againBesideRedelivery(500);
+    rig.receiver.answer = answering(200);
+    await rig.storage.write((tx) => tx.deleteFrom('submissions').execute());
+    const { reference, status } = await again;
+    expect([reference === first.reference, status]).toEqual([false, 'delivered']);
+    await end();
+  });
+
+  test('sends its own row again that another process has recovered meanwhile', async () => {
+    const { reference } = await waiting();
+    const again = await rig.send(ada, rig.instance().submissions, reference);
+    expect(again).toMatchObject({ reference, status: 'delivered' });
+    await until(async () => (await rig.row()).status === 'delivered');
+    expect(await made()).toEqual(['first unconfirmed', 'person confirmed']);
+  });
+
+  test('waits for the second attempt of another process that has recovered its own row meanwhile', async () => {
+    const { reference } = await waiting();
+    // The row has no schedule here, so that the insert finds it by its id only.
+    await rig.change({ status: 'sending', step: null, attempt_number: 2 });
+    const { submissions, store } = another();
+    const again = rig.send(ada, submissions, reference);
+    await until(() => store.reads >= 3);
+    await rig.change({ status: 'undelivered' });
+    expect(await again).toMatchObject({ reference, status: 'failed' });
+    expect(rig.receiver.delivered).toHaveLength(1);
+  });
+
   test('returns queued if the store stays unavailable for two seconds', async () => {
     const { first, again, store, end } = await againBesideRedelivery(500);
     store.isAway = true;
     await store.failed;
     rig.clock.advance(2_000);
-    expect(await again).toMatchObject({ reference: first.reference, status: 'queued' });
+    expect(await again).toMatchObject({ reference: first.reference, outcome: { kind: 'unknown' }, status: 'queued' });
     await end();
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
+import type { Storage } from '../../src/storage/database.ts';
 import { countSubmissionsOf, eraseSubmissionsOf } from '../../src/submissions/erasure.ts';
 import { databases } from '../support/databases.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
@@ -27,5 +28,58 @@ describe.each(databases)('eraseSubmissionsOf on %s', (_name, create) => {
     expect(await storage[way]((tx) => eraseSubmissionsOf(tx, email))).toMatchObject({ ids: [] });
     await storage.close();
     await database.remove();
+  });
+});
+
+describe.each(databases)('countSubmissionsOf on %s', (_name, create) => {
+  const unsubscribed = '{"type":"subscriber.unsubscribed","data":{}}';
+  const newsletter = (status: 'delivered' | 'undelivered' | 'waiting', event: string, receivedAt?: string) => ({
+    ...of({ form: 'newsletter', status, ...(receivedAt !== undefined && { receivedAt }) }),
+    event,
+  });
+
+  async function withRows(rows: Parameters<typeof keepRows>[1], run: (storage: Storage) => Promise<void>) {
+    const database = await create();
+    const storage = await database.open(systemClock);
+    await keepRows(storage, rows);
+    await run(storage);
+    await storage.close();
+    await database.remove();
+  }
+
+  test('counts the unsubscribe events that have not arrived, and eraseSubmissionsOf counts the same', async () => {
+    const rows = [
+      newsletter('waiting', unsubscribed),
+      newsletter('undelivered', unsubscribed),
+      newsletter('delivered', unsubscribed),
+      newsletter('undelivered', '{"type":"subscriber.confirmed","data":{}}'),
+      of({ status: 'undelivered' }),
+    ];
+    await withRows(rows, async (storage) => {
+      const expected = { leads: 1, subscriptions: 4, sending: 0, unsubscribed: 2 };
+      expect(await countSubmissionsOf(storage, email)).toEqual(expected);
+      const { counts } = await storage.write((tx) => eraseSubmissionsOf(tx, email));
+      expect(counts).toEqual(expected);
+    });
+  });
+
+  test('counts only the newest submissions up to the given number', async () => {
+    const rows = [
+      newsletter('delivered', '{}', '2026-09-01T10:00:00.000Z'),
+      of({ receivedAt: '2026-09-01T12:00:00.000Z' }),
+      newsletter('delivered', '{}', '2026-09-01T09:00:00.000Z'),
+      of({ receivedAt: '2026-09-01T11:00:00.000Z' }),
+    ];
+    await withRows(rows, async (storage) => {
+      const counts = async (atMost: number) => {
+        const { leads, subscriptions } = await countSubmissionsOf(storage, email, atMost);
+        return [leads, subscriptions];
+      };
+      expect([await counts(2), await counts(3), await counts(9)]).toEqual([
+        [2, 0],
+        [2, 1],
+        [2, 2],
+      ]);
+    });
   });
 });

@@ -3,6 +3,7 @@ import { openExecutions, receiptOf } from '../../src/actions/executions.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import { parseAttempts } from '../../src/submissions/attempts.ts';
+import { setProgress } from '../../src/submissions/progress.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { confirmed, fresh, keep, parts, type Request, rejected, told, unreported } from '../support/executions.ts';
 
@@ -17,7 +18,8 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     await storage.close();
     await database.remove();
   });
-  const open = (timeoutMs = 10_000) => openExecutions({ ...parts, storage, upstreamTimeoutMs: timeoutMs });
+  const open = (timeoutMs = 10_000, keepsDelivered = true) =>
+    openExecutions({ ...parts, storage, upstreamTimeoutMs: timeoutMs, keepsDelivered });
   const find = (request: Request, executions = open()) =>
     executions.find(request.client, request.idempotency_key, request.preview_digest);
 
@@ -105,6 +107,40 @@ describe.each(databases)('submission of an execution on %s (reference §10.7)', 
     const before = await standing(request);
     await executions.conclude(claim, told(rejected));
     expect(await standing(request)).toEqual(before);
+  });
+
+  test('loses its content when it is delivered, and not when it failed, if keepsDelivered is false', async () => {
+    const emailOf = async ({ action_id }: Request) => {
+      const [row] = await storage.read((db) => db.selectFrom('submissions').selectAll().where('id', '=', action_id));
+      return [row?.status, row?.email];
+    };
+    const executions = open(10_000, false);
+    for (const [outcome, end] of [
+      [confirmed, ['delivered', null]],
+      [rejected, ['undelivered', 'ada@example.com']],
+    ] as const) {
+      const request = fresh();
+      const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
+      expect(await emailOf(request)).toEqual(['sending', 'ada@example.com']);
+      await executions.conclude(claim, told(outcome));
+      expect(await emailOf(request)).toEqual(end);
+    }
+    const kept = fresh();
+    await open().conclude((await open().claim(kept, keep, unreported)) ?? expect.fail(), told(confirmed));
+    expect(await emailOf(kept)).toEqual(['delivered', 'ada@example.com']);
+  });
+
+  test.each([
+    [confirmed, ['submitted', 'delivered', null, ['confirmed']]],
+    [rejected, ['failed', 'dismissed', 'spam', ['rejected']]],
+  ] as const)('ends after a mark as spam by its outcome: $0.kind', async (outcome, end) => {
+    const executions = open();
+    const request = fresh();
+    const claim = (await executions.claim(request, keep, unreported)) ?? expect.fail();
+    const [id, spam] = [[request.action_id], { progress: 'spam', keepsContent: true } as const];
+    await storage.write((tx) => setProgress(storage, tx, id, spam));
+    await executions.conclude(claim, told(outcome));
+    expect(await standing(request)).toEqual(end);
   });
 
   /** Opens executions over a store that counts writes and fails on demand. */

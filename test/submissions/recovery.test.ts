@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { completeAttempt, completeExpiredAttempts, leaseAttempt, sendAttempt } from '../../src/submissions/attempts.ts';
+import { EXPIRED_BATCH } from '../../src/submissions/submission-queries.ts';
 import { databases } from '../support/databases.ts';
+import { keepRows, submissionRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
 import { answering } from '../support/upstream.ts';
 import { LEASE_MS, type Rig, startRig, UPSTREAM_TIMEOUT_MS } from './rig.ts';
@@ -36,6 +38,10 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect(row.made).toEqual([
       { at: expect.any(String), ms: LEASE_MS, outcome: 'unknown', by: 'first', http_status: null },
     ]);
+    // The attempt began with the lease, 45 seconds ago.
+    const startedAt = Date.parse(row.made[0]?.at ?? '');
+    expect(rig.clock.now().getTime() - startedAt).toBeGreaterThanOrEqual(45_000);
+    expect(rig.clock.now().getTime() - startedAt).toBeLessThan(48_000);
     const dueInMs = Number(row.next_attempt_ms) - (await wallNow());
     expect(dueInMs).toBeGreaterThan(60_000 * 0.9 - 30_000 - 3_000);
     expect(dueInMs).toBeLessThan(60_000 * 1.1 - 30_000 + 1_000);
@@ -44,6 +50,38 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect(await sending).toMatchObject({ status: 'delivered' });
     await rig.settled();
     expect((await rig.row()).status).toBe('waiting');
+  });
+
+  test('counts the attempt as unknown, and records the lease of the process that died', async () => {
+    let answer = () => {};
+    rig.receiver.answer = (response) => {
+      answer = () => response.writeHead(500).end();
+    };
+    const { submissions } = rig.instance({ upstreamTimeoutMs: UPSTREAM_TIMEOUT_MS + 10_000 });
+    const sending = rig.send(undefined, submissions);
+    await until(() => rig.receiver.delivered.length === 1);
+    await rig.age(LEASE_MS + 11_000);
+    const counted: unknown[] = [];
+    const completed: unknown[] = [];
+    const other = rig.instance({
+      metrics: { countAttempt: (...attempt) => void counted.push(attempt) },
+      onCompleted: ({ outcome }) => void completed.push(outcome),
+    });
+    expect(await completeExpiredAttempts(other.submissions)).toBe(1);
+    expect((await rig.row()).made).toMatchObject([{ ms: LEASE_MS + 10_000, outcome: 'unknown' }]);
+    expect([counted, completed]).toEqual([[['unknown', 'first']], [{ kind: 'unknown' }]]);
+    answer();
+    await sending;
+  });
+
+  test('ends all expired attempts, also if one read does not return all of them', async () => {
+    rig.receiver.answer = answering(500);
+    await rig.send();
+    const row = submissionRow({ status: 'sending', lease_started_ms: 0, lease_ms: 0, fields_digest: null });
+    const others = Array.from({ length: EXPIRED_BATCH }, () => ({ ...row, id: crypto.randomUUID() }));
+    await keepRows(rig.storage, [row, ...others]);
+    expect(await completeExpiredAttempts(rig.submissions)).toBe(EXPIRED_BATCH + 1);
+    expect(new Set((await rig.rows()).map(({ status }) => status))).toEqual(new Set(['waiting']));
   });
 
   test('does not record unknown if the outcome arrives during recovery but can’t be written yet', async () => {
@@ -82,18 +120,21 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect([outcome.kind, rig.receiver.delivered.length]).toEqual(['unconfirmed', 0]);
   });
 
-  test('settles only the attempt with its own number after a pause', async () => {
+  test('settles only the attempt with its own number after a pause, and queues no message for an attempt that was overtaken', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.age(3_600_000);
-    const paused = (await leaseAttempt(rig.submissions, await rig.row(), 'redelivery')) ?? expect.fail();
+    const queued: string[] = [];
+    const { submissions } = rig.instance({ messages: ({ id }) => [async () => void queued.push(id)] });
+    const paused = (await leaseAttempt(submissions, await rig.row(), 'redelivery')) ?? expect.fail();
     await rig.age(LEASE_MS + 1_000);
     const other = rig.instance().submissions;
     await completeExpiredAttempts(other);
     const again = (await leaseAttempt(other, await rig.row(), 'redelivery')) ?? expect.fail();
     const attempt = { at: '', ms: 1, outcome: 'rejected', by: 'redelivery', http_status: 422 } as const;
     const outcome = { kind: 'rejected', status: 422 } as const;
-    await completeAttempt(rig.submissions, paused, { outcome, attempt });
+    expect(await completeAttempt(submissions, paused, { outcome, attempt })).toEqual({ kind: 'overtaken' });
+    expect(queued).toEqual([]);
     const row = await rig.row();
     expect([row.status, row.attempt_number]).toEqual(['sending', again.attempt_number]);
     expect(row.made.map((made) => made.outcome)).toEqual(['unconfirmed', 'unknown']);

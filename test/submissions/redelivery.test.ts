@@ -208,8 +208,19 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
 
   test('stores a due row in the inbox if the settings changed to the embedded inbox', async () => {
     await due(1);
-    await rig.instance({ upstream: { embedded: true } }).redelivery.work();
-    expect(await rig.row()).toMatchObject({ status: 'delivered', stored_here: 1 });
+    const counted: unknown[] = [];
+    const completed: unknown[] = [];
+    const { redelivery } = rig.instance({
+      upstream: { embedded: true },
+      metrics: { countAttempt: (...attempt) => void counted.push(attempt) },
+      onCompleted: ({ outcome }) => void completed.push(outcome),
+    });
+    await redelivery.work();
+    const row = await rig.row();
+    expect(row).toMatchObject({ status: 'delivered', stored_here: 1 });
+    const at = rig.clock.now().toISOString();
+    expect(row.made.at(-1)).toEqual({ at, ms: 0, outcome: 'confirmed', by: 'redelivery', http_status: null });
+    expect([counted, completed]).toEqual([[['confirmed', 'redelivery']], [{ kind: 'confirmed', known: false }]]);
     expect(rig.receiver.delivered).toEqual([]);
   });
 
@@ -292,14 +303,15 @@ describe.each(databases)('redelivery on %s (reference §10.9)', (_name, create) 
     });
 
     test.each([
-      ['waiting', { step: 1, next_attempt_ms: 8e15, reason: null }],
-      ['undelivered', { step: null, next_attempt_ms: null, reason: 'attempts_used_up' }],
-      ['delivered', { step: null, next_attempt_ms: null, reason: null }],
-    ] as const)('restores the row’s status %s if the attempt is not confirmed', async (status, set) => {
+      ['waiting', 500, { step: 1, next_attempt_ms: 8e15, reason: null }],
+      ['undelivered', 500, { step: null, next_attempt_ms: null, reason: 'attempts_used_up' }],
+      ['delivered', 500, { step: null, next_attempt_ms: null, reason: null }],
+      ['delivered', 422, { step: null, next_attempt_ms: null, reason: null }],
+    ] as const)('restores the row’s status %s if the upstream answers with %i', async (status, answer, set) => {
       await rig.send();
       await rig.settled();
       await rig.change({ status, ...set, resend_asked_ms: 1 });
-      rig.receiver.answer = answering(500);
+      rig.receiver.answer = answering(answer);
       await rig.redelivery.work();
       expect(await rig.row()).toMatchObject({ status, ...set, resend_asked_ms: null });
       expect(rig.receiver.delivered).toHaveLength(2);

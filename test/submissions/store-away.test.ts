@@ -35,10 +35,16 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
 
   test('tries to store for two seconds, then forwards the submission once without a row, and logs this', async () => {
     const { submissions, faults } = faulty();
-    faults.write = away;
+    let tries = 0;
+    faults.write = () => {
+      tries += 1;
+      return away();
+    };
     const before = performance.now();
     const accepted = await rig.send(ada, submissions);
     expect(performance.now() - before).toBeGreaterThan(1_900);
+    // A pause of 100 ms separates the tries.
+    expect(tries).toBeLessThanOrEqual(21);
     expect(accepted).toMatchObject({ outcome: { kind: 'confirmed' }, status: 'notPersisted' });
     expect(rig.receiver.delivered[0]?.headers['webhook-id']).toBe(accepted.reference);
     expect(rig.logged).toContain('submission forwarded without being stored');
@@ -159,20 +165,25 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     },
   );
 
-  test('writes a remembered outcome before it claims another row', async () => {
-    const { submissions, faults } = faulty();
+  test.each(['submission', 'redelivery'] as const)('writes a remembered outcome before another %s', async (next) => {
+    const { submissions, redelivery, faults } = faulty();
+    rig.receiver.answer = answering(500);
+    await rig.send(undefined, submissions);
+    await rig.age(120_000);
     rig.receiver.answer = (response) => {
       faults.write = away;
       response.writeHead(200).end();
     };
     const { reference, status } = await rig.send(ada, submissions);
     await until(() => submissions.pending.hasPendingWrites());
-    expect([status, (await rig.row()).status]).toEqual(['delivered', 'sending']);
+    const row = async () => (await rig.rows()).find(({ id }) => id === reference);
+    expect([status, (await row())?.status]).toEqual(['delivered', 'sending']);
     faults.write = rig.storage.write;
     rig.receiver.answer = answering(200);
-    await rig.send(undefined, submissions);
-    const row = (await rig.rows()).find(({ id }) => id === reference);
-    expect(row).toMatchObject({ status: 'delivered', made: [{ outcome: 'confirmed' }] });
+    if (next === 'redelivery') await redelivery.work();
+    else await rig.send(undefined, submissions);
+    expect(rig.receiver.delivered).toHaveLength(3);
+    expect(await row()).toMatchObject({ status: 'delivered', made: [{ outcome: 'confirmed' }] });
     await closeLeadStore(submissions);
   });
 
@@ -211,15 +222,33 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(await rig.row()).toMatchObject({ status: 'waiting', made: [{ outcome: 'unknown' }] });
   });
 
-  test('returns queued if the submission is stored and its outcome can’t be written', async () => {
+  test.each([
+    [500, 'queued', { status: 'waiting', step: 0 }],
+    [422, 'failed', { status: 'undelivered', reason: 'rejected' }],
+  ] as const)(
+    'returns the later status of a stored submission if its outcome can’t be written: %i, %s',
+    async (answer, told, end) => {
+      const { submissions, faults } = faulty();
+      rig.receiver.answer = (response) => {
+        faults.write = away;
+        response.writeHead(answer).end();
+      };
+      expect(await rig.send(ada, submissions)).toMatchObject({ status: told });
+      faults.write = rig.storage.write;
+      await closeLeadStore(submissions);
+      expect(await rig.row()).toMatchObject(end);
+    },
+  );
+
+  test('throws an error that is not about the store, and sends nothing, for a first or a repeated submission', async () => {
     const { submissions, faults } = faulty();
-    rig.receiver.answer = (response) => {
-      faults.write = away;
-      response.writeHead(500).end();
-    };
-    expect(await rig.send(ada, submissions)).toMatchObject({ status: 'queued' });
-    faults.write = rig.storage.write;
-    await closeLeadStore(submissions);
-    expect(await rig.row()).toMatchObject({ status: 'waiting', step: 0 });
+    const defect: Storage['write'] = () => Promise.reject(new RangeError('a defect'));
+    faults.write = defect;
+    await expect(rig.send(ada, submissions)).rejects.toThrow('a defect');
+    expect(rig.receiver.delivered).toEqual([]);
+    rig.receiver.answer = answering(500);
+    await rig.send(ada);
+    await expect(rig.send(ada, submissions)).rejects.toThrow('a defect');
+    expect(rig.receiver.delivered).toHaveLength(1);
   });
 });
