@@ -68,8 +68,9 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect((await rig.send(ada)).reference).not.toBe(first.reference);
   });
 
-  test('changes neither time nor step of the next attempt if the repeated attempt is not confirmed', async () => {
+  test('changes neither the next attempt nor a mark for resending if the repeated attempt is not confirmed', async () => {
     await waiting();
+    await rig.change({ resend_asked_ms: 5 });
     const before = await rig.row();
     rig.receiver.answer = answering(429, { 'retry-after': '86400' });
     expect(await rig.send(ada)).toMatchObject({ reference: before.id, status: 'queued' });
@@ -78,6 +79,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
       step: before.step,
       next_attempt_ms: before.next_attempt_ms,
       status_since_ms: before.status_since_ms,
+      resend_asked_ms: 5,
     });
   });
 

@@ -4,7 +4,7 @@ import { restoreProgress, setNote, setProgress } from '../../src/submissions/pro
 import { databases } from '../support/databases.ts';
 import { allRows, keepRows, submissionRow } from '../support/submissions.ts';
 import { answering } from '../support/upstream.ts';
-import { type Rig, startRig } from './rig.ts';
+import { ada, type Rig, startRig } from './rig.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-ffffffffffff';
 
@@ -97,6 +97,18 @@ describe.each(databases)('progress and note on %s', (_name, create) => {
     expect(await rig.row()).toMatchObject({ progress: 'spam', status: 'dismissed', reason: 'spam', step: null });
     await rig.redelivery.work();
     expect(rig.receiver.delivered).toHaveLength(1);
+  });
+
+  test('setProgress to spam dismisses a waiting submission during a repeated attempt without an answer', async () => {
+    rig.receiver.answer = answering(500);
+    await rig.send(ada);
+    const stalled = stall(500);
+    const sent = rig.send(ada);
+    await stalled.arrived;
+    await mark([(await rig.row()).id], 'spam');
+    stalled.go();
+    await sent;
+    expect(await rig.row()).toMatchObject({ status: 'dismissed', reason: 'spam', step: null, next_attempt_ms: null });
   });
 
   test('setProgress to spam during an attempt that is confirmed does not prevent the status delivered', async () => {
