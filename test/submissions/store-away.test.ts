@@ -115,7 +115,12 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
   test('the embedded inbox accepts no submission meanwhile, and counts the attempt', async () => {
     const counted: unknown[] = [];
     const countAttempt = (...attempt: unknown[]) => void counted.push(attempt);
-    const { submissions, faults } = faulty({ upstream: { embedded: true }, metrics: { countAttempt } });
+    const completed: unknown[] = [];
+    const { submissions, faults } = faulty({
+      upstream: { embedded: true },
+      metrics: { countAttempt },
+      onCompleted: ({ by, outcome, next }) => void completed.push([by, outcome, next]),
+    });
     faults.write = away;
     expect(await rig.send(ada, submissions)).toMatchObject({
       outcome: { kind: 'unconfirmed' },
@@ -130,6 +135,8 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
       ['unconfirmed', 'first'],
       ['confirmed', 'first'],
     ]);
+    // An alert about an upstream of earlier settings ends.
+    expect(completed).toEqual([['first', { kind: 'confirmed', known: false }, { kind: 'delivered' }]]);
   });
 
   test.each([
