@@ -234,6 +234,18 @@ describe.each(databases)('states of a subscriber, on %s (reference §9.1)', (_na
     expect((await confirm(service, anew)).status).toBe(303);
   });
 
+  test('extends the confirmation link if the person subscribes again while the first submission waits', async () => {
+    const email = reader();
+    upstream.answer = answering(500);
+    expect(await subscribe(service, email)).toBe(502);
+    clock.advance(DAY_MS - 60_000);
+    expect(await subscribe(service, email)).toBe(502);
+    expect(new Set(events(email).map(({ data }) => data.id)).size).toBe(1);
+    clock.advance(7 * DAY_MS - 1);
+    const { confirm_token } = (await rowOf(service, email)) ?? expect.fail();
+    expect((await ask(service, 'confirm', confirm_token)).status).toBe(200);
+  });
+
   test('deletes only unconfirmed subscribers after seven days, with their messages and submissions', async () => {
     const [gone, confirmed, left] = [
       await newSubscriber(service),
