@@ -68,7 +68,7 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect((await rig.send(ada)).reference).not.toBe(first.reference);
   });
 
-  test('changes neither the next attempt nor a mark for resending if the repeated attempt is not confirmed', async () => {
+  test('keeps the next attempt and a mark for resending if the repeated attempt is not confirmed', async () => {
     await waiting();
     await rig.change({ resend_asked_ms: 5 });
     const before = await rig.row();

@@ -120,7 +120,7 @@ describe.each(databases)('recovery after a sender died or was paused, on %s (ref
     expect([outcome.kind, rig.receiver.delivered.length]).toEqual(['unconfirmed', 0]);
   });
 
-  test('settles only the attempt with its own number after a pause, and sends no message and no alert of an overtaken attempt', async () => {
+  test('settles only the attempt with its own number after a pause, and notifies nobody of another', async () => {
     rig.receiver.answer = answering(500);
     await rig.send();
     await rig.age(3_600_000);

@@ -247,7 +247,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     },
   );
 
-  test('throws an error that is not about the store, and sends nothing, for a first or a repeated submission', async () => {
+  test('throws an error that is not about the store, and sends nothing: a first and a repeated submission', async () => {
     const { submissions, faults } = faulty();
     const defect: Storage['write'] = () => Promise.reject(new RangeError('a defect'));
     faults.write = defect;
