@@ -261,6 +261,16 @@ describe.each(databases)('repeated submission of a person on %s (reference §10.
     expect((await rig.send(ada)).reference).toBe(oldest.reference);
   });
 
+  test('is a new submission in the embedded inbox, which limits only subscriptions to one row', async () => {
+    const { submissions } = rig.instance({ upstream: { embedded: true } });
+    const sent = [await rig.send(ada, submissions), await rig.send(ada, submissions)];
+    expect(sent.map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+    const rows = await rig.rows();
+    expect(rows.map(({ id }) => id).toSorted()).toEqual(sent.map(({ reference }) => reference).toSorted());
+    const attempt = { at: rig.clock.now().toISOString(), ms: 0, outcome: 'confirmed', by: 'first', http_status: null };
+    for (const row of rows) expect(row).toMatchObject({ stored_here: 1, subscriber: null, made: [attempt] });
+  });
+
   test('is a new submission if one character differs', async () => {
     const { reference } = await waiting();
     expect((await rig.send({ ...ada, message: 'Hi!' })).reference).not.toBe(reference);

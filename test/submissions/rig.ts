@@ -14,6 +14,7 @@ import {
   type LeadStoreOptions,
   openLeadStore,
 } from '../../src/submissions/lead-store.ts';
+import type { Join } from '../../src/submissions/persist.ts';
 import { openRedelivery } from '../../src/submissions/redelivery.ts';
 import { newSubmission } from '../../src/submissions/submission.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
@@ -36,7 +37,7 @@ export type Rig = {
     redelivery: Pick<Job, 'work' | 'close'>;
   };
   /** Sends a contact form as a person does. Without fields, each call is from another person. */
-  send(fields?: Record<string, string>, submissions?: LeadStore, id?: string): Promise<Delivered>;
+  send(fields?: Record<string, string>, submissions?: LeadStore, id?: string, join?: Join): Promise<Delivered>;
   /** Waits until all outcomes are written. A success is answered earlier. */
   settled(): Promise<void>;
   rows(): Promise<(SubmissionRow & { made: Attempt[] })[]>;
@@ -111,7 +112,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
     ...first,
     logged,
     instance,
-    send: (fields, submissions = first.submissions, id?: string) => {
+    send: (fields, submissions = first.submissions, id?: string, join?: Join) => {
       people += 1;
       ids += 1;
       const submission = {
@@ -123,7 +124,7 @@ export async function startRig(database: TestDatabase): Promise<Rig> {
         consentRecordedAt: null,
       };
       const received = newSubmission(submission, parties, clock.now().toISOString());
-      return deliver(submissions, received, undefined);
+      return deliver(submissions, received, undefined, join);
     },
     settled: () => closeLeadStore(first.submissions),
     rows,

@@ -103,6 +103,30 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(await rig.row()).toMatchObject({ status: 'delivered' });
   });
 
+  test('sends the submission once if its commit seemed to fail and a later try finds the row', async () => {
+    const { submissions, faults } = faulty();
+    faults.write = async (run) => {
+      await rig.storage.write(run);
+      faults.write = rig.storage.write;
+      return await away();
+    };
+    const { reference, status } = await rig.send(ada, submissions);
+    await closeLeadStore(submissions);
+    expect([status, rig.receiver.delivered.length]).toEqual(['delivered', 1]);
+    expect(await rig.row()).toMatchObject({ id: reference, status: 'delivered', made: [{ by: 'first' }] });
+  });
+
+  test.each([
+    ['an HTTP upstream', {}],
+    ['the embedded inbox', { upstream: { embedded: true } }],
+  ] as const)('throws for a subscription and sends nothing, with %s', async (_upstream, over) => {
+    const { submissions, faults } = faulty(over);
+    faults.write = away;
+    const sending = rig.send(ada, submissions, undefined, () => expect.fail());
+    await expect(sending).rejects.toThrow(StorageUnavailable);
+    expect(rig.receiver.delivered).toEqual([]);
+  });
+
   test('forwards the submission unstored if the disk is full', async () => {
     const { submissions, faults } = faulty();
     faults.requireDiskSpace = () => {
@@ -247,7 +271,7 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     },
   );
 
-  test('throws an error that is not about the store, and sends nothing: a first and a repeated submission', async () => {
+  test('rejects a first and a repeated submission with an error that is not about the store', async () => {
     const { submissions, faults } = faulty();
     const defect: Storage['write'] = () => Promise.reject(new RangeError('a defect'));
     faults.write = defect;
