@@ -136,6 +136,18 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     expect(await rig.rows()).toEqual([]);
   });
 
+  test('returns unsent only if no row of the submission can appear later', async () => {
+    const unsent = { kind: 'unconfirmed', reason: 'refused', unsent: true } as const;
+    const upstream = { embedded: false, deliver: async () => unsent, close: async () => {} } as const;
+    const [lost, full] = [faulty({ upstream }), faulty({ upstream })];
+    lost.faults.write = away;
+    full.faults.requireDiskSpace = () => {
+      throw new StorageUnavailable('The disk is full.');
+    };
+    const sent = await Promise.all([rig.send(ada, lost.submissions), rig.send(undefined, full.submissions)]);
+    expect(sent.map(({ outcome }) => outcome)).toEqual([{ kind: 'unknown' }, unsent]);
+  });
+
   test('the embedded inbox accepts no submission meanwhile, and counts the attempt', async () => {
     const counted: unknown[] = [];
     const countAttempt = (...attempt: unknown[]) => void counted.push(attempt);
