@@ -230,6 +230,23 @@ describe.each(databases)('delivery while the store is unavailable, on %s (refere
     await closeLeadStore(submissions);
   });
 
+  test('writes the outcome of an unstored submission only after a commit that is under way', async () => {
+    const { submissions, faults } = faulty();
+    const commit = Promise.withResolvers<void>();
+    faults.write = (async (run: Parameters<Storage['write']>[0]) => {
+      faults.write = rig.storage.write;
+      await commit.promise;
+      return await rig.storage.write(run);
+    }) as Storage['write'];
+    expect(await rig.send(ada, submissions)).toMatchObject({ status: 'notPersisted' });
+    const closed = closeLeadStore(submissions);
+    // A write that does not wait for the commit would be over after this one.
+    await rig.storage.write((tx) => tx.deleteFrom('submissions').execute());
+    commit.resolve();
+    await closed;
+    expect(await rig.row()).toMatchObject({ status: 'delivered', made: [{ outcome: 'confirmed' }] });
+  });
+
   test('reads the status again after a failed read if another process ended the attempt', async () => {
     const { submissions, faults } = faulty();
     let answer = () => {};
