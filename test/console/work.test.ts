@@ -229,6 +229,7 @@ describe.each(databases)('leads as work on %s', (_name, create) => {
       expect(await audit()).toEqual([['noted', { ids: [id] }]]);
       await operator.press(`${page}/note`, { note: ' ', page });
       expect((await rowOf(id))?.note).toBeNull();
+      expect(resultIn((await operator.get(page)).text)).toBe('The note was removed.');
     });
 
     test('accepts a note of 4,000 characters of four bytes each', async () => {
