@@ -67,8 +67,10 @@ describe('/mcp for an origin in MCP_ALLOWED_ORIGINS', () => {
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(headers.get('vary')).toContain('Origin');
     expect(headers.has('access-control-allow-credentials')).toBe(false);
-    const exposed = headers.get('access-control-expose-headers')?.split(', ');
-    expect(exposed).toEqual(expect.arrayContaining(['www-authenticate', 'retry-after']));
+    expect(headers.get('access-control-expose-headers')?.split(', ')).toEqual([
+      ...['www-authenticate', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-request-id'],
+      ...['mcp-session-id', 'sandbox'],
+    ]);
   });
 
   test.each(HOSTS)('lets %s read 401 and 405', async (origin) => {
@@ -86,9 +88,10 @@ describe('/mcp for an origin in MCP_ALLOWED_ORIGINS', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(headers.get('access-control-allow-methods')).toBe('POST');
-    expect(headers.get('access-control-allow-headers')?.split(', ')).toEqual(
-      expect.arrayContaining(['authorization', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']),
-    );
+    expect(headers.get('access-control-allow-headers')?.split(', ')).toEqual([
+      ...['authorization', 'content-type', 'traceparent'],
+      ...['mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'],
+    ]);
     expect(headers.get('vary')).toContain('Origin');
   });
 
