@@ -22,8 +22,10 @@ const LOOPBACK = [
   'http://127.0.0.2:6274',
   'http://127.255.255.254',
   'https://127.1.2.3:8443',
+  'http://127.199.249.10',
   // ::ffff:127.0.0.1, as browsers write it.
   'http://[::ffff:7f00:1]:8080',
+  'http://[::ffff:7fff:fffe]',
 ];
 const FOREIGN = [
   'https://elsewhere.example',
@@ -149,6 +151,7 @@ describe('/mcp in local mode', () => {
     'http://user@localhost',
     'http://localhost/',
     'app://localhost',
+    'evil-http://localhost',
   ])('returns 403 without CORS headers to %o', async (origin) => {
     const service = await localMode();
     const { status, headers } = await list(service, origin);
