@@ -34,8 +34,7 @@ export function prepareDocument(
     },
   });
   const content = once(() => {
-    const made = make();
-    const body = typeof made === 'string' ? Buffer.from(made) : made;
+    const body = Buffer.from(make());
     const digest = hash('sha256', Buffer.concat([Buffer.from(contentType), body]), 'base64url');
     const tag = digest.slice(0, 22);
     return { body, tag, plain: represent(body, tag) };
@@ -106,8 +105,8 @@ export function sendDocument(request: FastifyRequest, reply: FastifyReply, docum
   return reply.code(200).send(body);
 }
 
-function encodingFor(accepted: string | undefined): Encoding {
-  if (accepted === undefined || /;\s*q=0(\.0*)?\s*(,|$)/.test(accepted)) return 'identity';
+function encodingFor(accepted = ''): Encoding {
+  if (/;\s*q=0(\.0*)?\s*(,|$)/.test(accepted)) return 'identity';
   if (/\bbr\b/.test(accepted)) return 'br';
   return /\bgzip\b/.test(accepted) ? 'gzip' : 'identity';
 }

@@ -80,7 +80,6 @@ export function registerFallbacks(
     if (isRefusing() && !HEALTH.has(request.routeOptions.url ?? '')) return answer(request, reply, 'shuttingDown');
     const clean = isRead(request.method) && knownPaths.withoutSlash(request.url);
     if (clean) return redirectTo(clean, request, reply);
-    if (request.is404) return answerNotFound(request, reply);
     done();
   });
 
