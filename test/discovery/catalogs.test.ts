@@ -90,6 +90,7 @@ describe('catalogues of the service (reference §14.8)', () => {
     const link = (await get('/')).headers.get('link') ?? '';
     for (const [target, relation] of [
       ['/.well-known/api-catalog', 'api-catalog'],
+      ['/.well-known/ard.json', 'ard'],
       ['/agents/openapi.json', 'service-desc'],
       ['/openapi.json', 'service-desc'],
       ['/agents', 'service-doc'],
