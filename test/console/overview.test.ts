@@ -82,8 +82,8 @@ describe('GET /operator (reference §12.6)', () => {
     expect(text).toContain('1 message could not be sent');
     expect(text).toContain('1 person reported an unwanted request of an agent');
     expect(text).toContain('rejected, <time');
-    expect(text).toContain('2 from browsers');
-    expect(text).toContain('1 from agents');
+    expect(text).toContain('</span>2 from browsers</span>');
+    expect(text).toContain('</span>1 from agents</span>');
     expect(text).toMatch(/19 Nov 2026<\/th><td>1<\/td><td>1</);
     expect(text).toContain('<strong><a href="/operator/leads?progress=new">3 new leads</a></strong>');
     // 30 bars of width 20, with gaps of 4. The day with the most leads, 2, has the height 100.

@@ -73,6 +73,28 @@ test('a client whose last credential expires within 14 days is a task', async ()
   expect(await tasks()).toEqual([task('next', 22), task('soon', 3)]);
 });
 
+test('failed messages are a bad task with a link to the messages', async () => {
+  const { storage } = service.parts;
+  const at = now.toISOString();
+  const message = { kind: 'alert', address: null, about: null, priority: 2, requested_at: at } as const;
+  const failed = { status: 'dead', attempts: 7, next_attempt_at: at } as const;
+  await storage.write((tx) =>
+    tx
+      .insertInto('messages')
+      .values(['1', '2'].map((key) => ({ ...message, ...failed, key, message_id: key })))
+      .execute(),
+  );
+  expect(await tasks()).toEqual([
+    {
+      isBad: true,
+      title: '2 messages could not be sent',
+      text: 'The service makes no further attempt. The page shows the mail server’s replies, and resends messages.',
+      href: '/operator/messages',
+    },
+  ]);
+  await storage.write((tx) => tx.deleteFrom('messages').execute());
+});
+
 test('reports of the last 30 days are a task with the number of each agent', async () => {
   const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const report = (client: string, reported_at: string, seen: 0 | 1 = 0) =>
