@@ -18,8 +18,8 @@ export function withQuery(path: string, values: Readonly<Record<string, string>>
 
 /**
  * Reads one page of a list without filters. Returns its rows and the addresses of the newest and the next older page.
- * Two columns order the list: a time, and a key of which `isKey` knows the spelling. A cursor contains the time and the key of the last
- * row before a page.
+ * A time and a key order the list, and `isKey` checks the spelling of a key. A cursor contains the time and the key of
+ * the last row before a page.
  */
 export async function readPage<At extends string, Key extends string, Row extends Readonly<Record<At | Key, string>>>(
   { path, query }: PageRequest,

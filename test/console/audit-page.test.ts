@@ -1,12 +1,11 @@
 /** The text that an operator sees on the audit page (reference §12.12) and the connections page (reference §12.19). */
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { requestScrub } from '../../src/storage/scrubbing.ts';
 import { connectionRow, keepConnections } from '../oauth/rig.ts';
 import { testClock } from '../support/clock.ts';
 import { credentials, type Service } from '../support/service.ts';
-import { type Operator, signIn, startWithConsole } from './operator.ts';
+import { type Operator, signIn, startWithConsole, useClients } from './operator.ts';
 import { visibleText } from './visible-text.ts';
 
 /** The time at which the tests open the pages, which is 14:00 in Berlin. */
@@ -20,8 +19,7 @@ beforeAll(async () => {
   service = await startWithConsole({ clock });
   const [acme, ...others] = credentials.clients;
   const clients = [{ ...acme, label: 'Acme Assistant' }, ...others];
-  writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
-  await service.parts.credentials.reload();
+  await useClients(service, clients);
   await signIn(service, 'Kim');
   clock.advance(20 * MINUTE_MS);
   operator = await signIn(service, 'Jo');

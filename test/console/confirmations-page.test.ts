@@ -1,13 +1,12 @@
 /** The text that an operator sees on the pages of confirmations and of failed messages (reference §12.13). */
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { MessageRow } from '../../src/storage/operation-schema.ts';
 import type { ConfirmationRow, ExecutionRow } from '../../src/storage/schema.ts';
 import { testClock } from '../support/clock.ts';
 import { executionRow } from '../support/executions.ts';
 import { credentials, type Service } from '../support/service.ts';
-import { type Operator, signIn, startWithConsole } from './operator.ts';
+import { type Operator, signIn, startWithConsole, useClients } from './operator.ts';
 import { visibleText } from './visible-text.ts';
 
 /** The time of the tests, which is 14:00 in Berlin. */
@@ -20,8 +19,7 @@ beforeAll(async () => {
   service = await startWithConsole({ clock: testClock(NOW) });
   const [acme, ...others] = credentials.clients;
   const clients = [{ ...acme, label: 'Acme Assistant' }, ...others];
-  writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
-  await service.parts.credentials.reload();
+  await useClients(service, clients);
   operator = await signIn(service);
 });
 afterAll(() => service.close());

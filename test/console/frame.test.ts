@@ -1,4 +1,4 @@
-/** What all pages of the console share: navigation, title, files and headers, and their answers without the store. */
+/** The frame of all pages of the console: navigation, title, files and headers, and the answers without the store. */
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';

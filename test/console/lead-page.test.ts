@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import type { AttemptBy, ConfirmedVia, SubmissionReason, SubmissionStatus } from '../../src/storage/schema.ts';
@@ -7,7 +6,7 @@ import { executeAction, previewId, quote } from '../support/agent.ts';
 import { testClock } from '../support/clock.ts';
 import { credentials, type Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { type Operator, signIn, startWithConsole } from './operator.ts';
+import { type Operator, signIn, startWithConsole, useClients } from './operator.ts';
 import { visibleText } from './visible-text.ts';
 
 const clock = testClock('2026-11-20T12:00:00.000Z');
@@ -16,8 +15,7 @@ let operator: Operator;
 beforeAll(async () => {
   service = await startWithConsole({ clock, environment: { REDELIVERY: 'off' } });
   const clients = credentials.clients.map((one) => (one.name === 'acme' ? { ...one, label: 'Acme Bank' } : one));
-  writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients }));
-  await service.parts.credentials.reload();
+  await useClients(service, clients);
   operator = await signIn(service);
 });
 afterAll(() => service.close());

@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../support/clock.ts';
 import { credentials, type Service } from '../support/service.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { type Operator, signIn, startWithConsole } from './operator.ts';
+import { type Operator, signIn, startWithConsole, useClients } from './operator.ts';
 import { visibleText } from './visible-text.ts';
 
 const clock = testClock('2026-11-20T12:00:00.000Z');
@@ -12,8 +11,7 @@ let operator: Operator;
 beforeAll(async () => {
   service = await startWithConsole({ clock, environment: { REDELIVERY: 'off' } });
   const clients = credentials.clients.map((one) => (one.name === 'acme' ? { ...one, label: 'Acme Bank' } : one));
-  writeFileSync(service.settings.credentialsFile ?? '', JSON.stringify({ clients: clients.slice(0, 2) }));
-  await service.parts.credentials.reload();
+  await useClients(service, clients.slice(0, 2));
   operator = await signIn(service);
 });
 afterAll(() => service.close());

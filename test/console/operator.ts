@@ -1,4 +1,5 @@
 /** Requests to the operator console as a browser sends them, for the tests of `src/console`. */
+import { writeFileSync } from 'node:fs';
 import { makeLink } from '../../src/console/links.ts';
 import { type Answer, call } from '../support/agent.ts';
 import { type Service, type ServiceOptions, startService } from '../support/service.ts';
@@ -12,6 +13,12 @@ export function startWithConsole({ environment, ...options }: ServiceOptions = {
     ...options,
     environment: { NODE_ENV: 'test', OPERATOR_TIME_ZONE: 'Europe/Berlin', ...environment },
   });
+}
+
+/** Replaces the credentials file by one with these clients, which the service reads at once. */
+export async function useClients({ parts, settings }: Service, clients: readonly object[]): Promise<void> {
+  writeFileSync(settings.credentialsFile ?? '', JSON.stringify({ clients }));
+  await parts.credentials.reload();
 }
 
 /** Creates a sign-in link for this name and returns its path. */
