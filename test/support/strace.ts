@@ -26,15 +26,20 @@ export async function inject(pid: number, ...faults: string[]): Promise<Injectio
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     child.once('close', () => reject(new Error(`strace ended: ${said}`)));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+    child.stderr.on('data', function count() {
       const threads = readdirSync(`/proc/${pid}/task`).length;
       const attached = said.match(/ attached(?: with \d+ threads)?/g)?.length ?? 0;
       const whole = new RegExp(`attached with ${threads} threads`).test(said);
-      if (whole || attached >= threads) resolve();
+      if (!whole && attached < threads) return;
+      // A killed process has no threads to count, and strace says how it died.
+      child.stderr.off('data', count);
+      resolve();
     });
   });
   return {
