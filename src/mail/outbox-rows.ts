@@ -15,17 +15,24 @@ const DAY_MS = 24 * HOUR_MS;
 /** Delays after the first attempt, the second and so on. The seventh attempt is the last. */
 const BACK_OFF_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS];
 
+/**
+ * Longest time between claim and send, in milliseconds. After a longer pause the worker does not send, and the next
+ * attempt sends the message.
+ */
+export const START_WITHIN_MS = 5_000;
+
 /** Number of attempts before a message has failed permanently. */
 export const ATTEMPTS = BACK_OFF_MS.length + 1;
 
 /** A row as it was read. A statement changes the row only if it is still the same. */
 type ReadRow = Pick<MessageRow, 'kind' | 'key' | 'message_id' | 'attempts'>;
-type Lately = { now: string; minute_ago: string };
+type Lately = { now: string; minute_ago: string; until: string };
 
 function prepareOutboxQueries(storage: Storage, perMinute: number) {
   /**
    * Builds the query for the attempts of the last minute. The condition on `next_attempt_at` is true for all these
-   * attempts, and lets the query use the index.
+   * attempts, and lets the query use the index. A process that stopped before its claim may read the time up to
+   * `START_WITHIN_MS` too early, so later attempts of other processes count as well.
    */
   const spent = (db: Selects, of: Lately) =>
     db
@@ -36,7 +43,7 @@ function prepareOutboxQueries(storage: Storage, perMinute: number) {
       // The index needs both conditions.
       .where('priority', 'in', PRIORITIES)
       .where('last_attempt_at', '>', of.minute_ago)
-      .where('last_attempt_at', '<=', of.now);
+      .where('last_attempt_at', '<=', of.until);
 
   /** Uses the clock of leases, so that a step of the wall clock can't start a second attempt beside the first. */
   const hasRested = (row: ExpressionBuilder<Schema, 'messages'>) => {
@@ -138,7 +145,7 @@ export function openOutboxRows(storage: Storage, parts: OutboxRowsParts) {
   const queries = prepareOutboxQueries(storage, perMinute);
   const add = prepareCappedMessage(storage);
   const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
-  const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS) });
+  const lately = () => ({ now: ago(0), minute_ago: ago(MINUTE_MS), until: ago(-START_WITHIN_MS) });
 
   /**
    * Sets the final status, and the server's reply of a failed message. Returns 0 if the row is final already or belongs

@@ -19,15 +19,10 @@ import type { MessageKind, MessageRow } from '../storage/operation-schema.ts';
 import { openPendingWrites } from '../storage/pending-writes.ts';
 import { CONCURRENT_SENDS, type Mailer, reasonOf, type SendResult } from './mail.ts';
 import type { Render } from './messages.ts';
-import { ATTEMPTS, openOutboxRows } from './outbox-rows.ts';
+import { ATTEMPTS, openOutboxRows, START_WITHIN_MS } from './outbox-rows.ts';
 
 const TICK_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
-/**
- * Longest time between claim and send, in milliseconds. After a longer pause the worker does not send, and the next
- * attempt sends the message.
- */
-const START_WITHIN_MS = 5_000;
 /**
  * Longest wait for the sends under way, in milliseconds. A shutdown has this time in addition to the upstream timeout
  * (reference §20.6, `UPSTREAM_TIMEOUT_MS`).

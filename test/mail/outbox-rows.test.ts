@@ -8,7 +8,8 @@ import { type TestClock, testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { later, mailerThat, never, render, sent, withClock } from './outbox-parts.ts';
 
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const jane = 'jane@x.example';
 
@@ -100,6 +101,22 @@ describe.each(databases)('rows of the outbox, on %s', (_name, create) => {
       clock.advance(1);
     }
     expect(perMinute).toEqual([3, 0, 3, 0]);
+  });
+
+  test.each([
+    ['refuses', 5 * SECOND, undefined],
+    // A wall clock that is set back must not stop the outbox for long.
+    ['allows', 5 * SECOND + 1, 1],
+  ])('%s a claim in a full minute whose own time is %i ms older', async (_what, older, attempts) => {
+    const two = { ...parts(), perMinute: 2 };
+    const rows = openOutboxRows(storage, two);
+    for (const address of [jane, 'jo@x.example', 'joan@x.example']) await storage.write(rows.messageTo(address));
+    clock.advance(older);
+    await rows.claim();
+    await rows.claim();
+    const stopped: TestClock = { ...clock, now: () => new Date(clock.now().getTime() - older) };
+    const claim = await openOutboxRows(storage, { ...two, clock: stopped }).claim();
+    expect(claim?.attempts).toBe(attempts);
   });
 
   test('retries a message after its back-off if a restart of the machine reset the monotonic clock', async () => {
