@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts';
 import { mailboxOf } from './ledger.ts';
 import { faultOfMove } from './moves.ts';
 import { watchOwed } from './owed.ts';
-import { COMMITS_WITHIN_MS, faultOfSchedule } from './schedule.ts';
+import { faultOfSchedule } from './schedule.ts';
 import type { Store } from './store.ts';
 import { couldWrite, isWrongFailure } from './wrong-failure.ts';
 
@@ -140,8 +140,9 @@ export function watchRows(
     const late = faultOfSchedule(before, after, lines, {
       learned: learned?.outcome,
       sinceLeaseMs: ledger.faults.has('restart of a machine') ? undefined : time() - until,
+      sinceLearnedMs: learned !== undefined && learned.at >= lease.from ? time() - learned.at : undefined,
       now: medium.wallClock(medium.writer),
-      isMoved: time() - medium.movedAt < COMMITS_WITHIN_MS || ledger.stepped,
+      isMoved: medium.movedAt >= lease.from || ledger.stepped,
     });
     if (late !== undefined) ledger.violate(7, `${id} ${late}`);
     if (status === 'delivered') seeDelivered(before, after);

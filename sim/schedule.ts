@@ -6,16 +6,17 @@ import type { Outcome } from '../src/upstream/upstream.ts';
 const MINUTES = [1, 5, 30, 120, 360, 720, 1_440];
 const MINUTE_MS = 60_000;
 const JITTER = 0.1;
-/** Longest delay of a commit by a process that is stopped inside its transaction. */
-export const COMMITS_WITHIN_MS = 20_000;
-
 type Row = Pick<SubmissionRow, 'status' | 'step' | 'attempt_by' | 'next_attempt_ms'>;
 
 type Moment = {
   /** The last outcome that a process received for the row. */
   learned: Outcome | undefined;
-  /** Time since the row's lease ended, in milliseconds. Undefined if this time is unknown. */
+  /**
+   * Times since the row's lease ended and since a process received the outcome, in milliseconds. Undefined if the time is
+   * unknown. A process may be stopped several times between this moment and the commit that this check sees.
+   */
   sinceLeaseMs: number | undefined;
+  sinceLearnedMs: number | undefined;
   /** The clock that schedules use. */
   now: number;
   /** True if the clock of schedules was changed recently. */
@@ -27,7 +28,7 @@ export function faultOfSchedule(
   before: Row,
   after: Row,
   attempts: readonly Attempt[],
-  { learned, sinceLeaseMs, now, isMoved }: Moment,
+  { learned, sinceLeaseMs, sinceLearnedMs, now, isMoved }: Moment,
 ): string | undefined {
   if (after.status !== 'waiting') {
     return after.next_attempt_ms === null ? undefined : 'has ended, and has a schedule';
@@ -41,12 +42,11 @@ export function faultOfSchedule(
   const outcome = attempts.at(-1)?.outcome;
   const isAsked = outcome === 'rateLimited' && learned?.kind === 'rateLimited';
   const askedMs = isAsked ? learned.retryAfterSeconds * 1_000 : 0;
-  const least = Math.max(delayMs * (1 - JITTER), askedMs) - COMMITS_WITHIN_MS;
-  const most = Math.max(delayMs, askedMs) * (1 + JITTER) + 1_000;
   const isUnknown = outcome === 'unknown';
-  if (isUnknown && sinceLeaseMs === undefined) return undefined;
-  const inMs = due - now + (isUnknown ? (sinceLeaseMs ?? 0) : 0);
+  const sinceMs = isUnknown ? sinceLeaseMs : sinceLearnedMs;
+  if (sinceMs === undefined) return undefined;
+  const isEarly = due - now + sinceMs < Math.max(delayMs * (1 - JITTER), askedMs);
   // The process that found the expired lease may be stopped before it writes.
-  const isLate = inMs > most && !isUnknown;
-  return inMs < least || isLate ? `is due in ${inMs} ms at step ${step}` : undefined;
+  const isLate = due - now > Math.max(delayMs, askedMs) * (1 + JITTER) + 1_000 && !isUnknown;
+  return isEarly || isLate ? `is due in ${due - now} ms at step ${step}` : undefined;
 }
