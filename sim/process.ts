@@ -30,9 +30,9 @@ export type SimulatedProcess = {
   drainedInOrder(): boolean;
   /** Returns the time for which the process has been stopped so far, in milliseconds. */
   stoppedMs(): number;
-  /** Records that a fault hindered the process. */
-  hinder(): void;
-  /** Returns the time at which a fault last hindered the process. */
+  /** Records that a fault hinders the process until this time, by default until now. */
+  hinder(until?: number): void;
+  /** Returns the end of the last time in which a fault hindered the process. */
   hinderedAt(): number;
   /** Records that the store answered a statement that ran at this time. */
   reach(at: number): void;
@@ -113,8 +113,8 @@ export function startProcess(
     },
     drainedInOrder: () => inOrder,
     stoppedMs: () => stoppedMs + (pausedAt === undefined ? 0 : scheduler.time() - pausedAt),
-    hinder: () => {
-      hinderedAt = scheduler.time();
+    hinder: (until = scheduler.time()) => {
+      hinderedAt = Math.max(hinderedAt, until);
     },
     hinderedAt: () => (pausedAt === undefined ? hinderedAt : scheduler.time()),
     reach: (at) => {

@@ -45,7 +45,8 @@ export function faultOfSchedule(
   const isUnknown = outcome === 'unknown';
   const sinceMs = isUnknown ? sinceLeaseMs : sinceLearnedMs;
   if (sinceMs === undefined) return undefined;
-  const isEarly = due - now + sinceMs < Math.max(delayMs * (1 - JITTER), askedMs);
+  // The wall clock has no fractions of a millisecond.
+  const isEarly = due - now + sinceMs < Math.max(delayMs * (1 - JITTER), askedMs) - 1;
   // The process that found the expired lease may be stopped before it writes.
   const isLate = due - now > Math.max(delayMs, askedMs) * (1 + JITTER) + 1_000 && !isUnknown;
   return isEarly || isLate ? `is due in ${due - now} ms at step ${step}` : undefined;

@@ -184,9 +184,10 @@ class ServerConnection implements DatabaseConnection {
     if (!text.startsWith('insert into "submissions"') || this.#database?.isTransaction()) return;
     if (!faults || !random.chance(chances.slowInsert)) return;
     ledger.fault('an insert takes longer than its person waits');
-    await this.#wait(random.between(SLOW_INSERT_MS.least, SLOW_INSERT_MS.most));
-    // The process has one connection here, so its other statements waited meanwhile.
-    this.#process.hinder();
+    const ms = random.between(SLOW_INSERT_MS.least, SLOW_INSERT_MS.most);
+    // The process has one connection here, so its other statements wait meanwhile.
+    this.#process.hinder(this.#medium.scheduler.time() + ms);
+    await this.#wait(ms);
   }
 
   #wait(ms: number): Promise<void> {
