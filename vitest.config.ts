@@ -16,7 +16,8 @@ const timed = ['test/faults/process/{lock,redis}.test.ts'];
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
-  'test/confirmations/races.test.ts',
+  'test/{confirmations,oauth}/races.test.ts',
+  'test/console/agents-races.test.ts',
   'test/checkers/*.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
