@@ -18,18 +18,17 @@ type Labelled = { name: string; label?: string | undefined };
 
 /** Returns the words of a query, or undefined if the query has no words. */
 export function parseSearch(typed: string, clients: readonly Labelled[] = []): SearchWord[] | undefined {
-  const text = normalize([...typed].slice(0, MAXIMUM_CODE_POINTS).join(''));
   // No stored text has control characters, and PostgreSQL refuses some of them.
-  const words = fold(text)
-    .split(/[\s\p{Cc}]+/u)
+  const words = fold(normalize([...typed].slice(0, MAXIMUM_CODE_POINTS).join('')))
+    .split(/[\s\p{Cc}]/u)
     .filter((word) => word !== '')
     .slice(0, MAXIMUM_WORDS);
   if (words.length === 0) return undefined;
-  const labels = clients.map(({ name, label }) => ({ name, label: fold(label ?? '') }));
-  return words.map((word) => {
-    const labelled = labels.filter(({ label }) => label.includes(word));
-    return { text: word, clients: labelled.map(({ name }) => name) };
-  });
+  const labels = clients.map(({ name, label = '' }) => ({ name, label: fold(label) }));
+  return words.map((text) => ({
+    text,
+    clients: labels.filter(({ label }) => label.includes(text)).map(({ name }) => name),
+  }));
 }
 
 /** Returns the condition that a row contains a word. */

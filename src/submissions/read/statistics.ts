@@ -66,7 +66,7 @@ const LAST_ROWS = 50;
 /** Returns the attempt of matching submissions that ended last, or undefined if no attempt has ended. */
 export async function lastAnswer(reader: ReadOnly, filter: SubmissionFilter = {}): Promise<Attempt | undefined> {
   const newest = await submissionsOf(reader, filter, { direction: 'desc', limit: LAST_ROWS });
-  return lastOf(newest.flatMap(({ attempts }) => attempts.slice(-1)));
+  return lastOf(newest.flatMap(({ attempts }) => attempts));
 }
 
 function lastOf(attempts: readonly Attempt[]): Attempt | undefined {

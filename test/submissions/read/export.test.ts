@@ -125,13 +125,14 @@ describe('formulas in CSV (reference §13.4 rule 6)', () => {
     );
   });
 
-  test.each(['- two rooms', '- 2 rooms', '-5 degrees', '-5', '-', '--', '- a hall', '+ two', '− 5'])(
-    'the text %s stays unchanged',
-    (text) => expect(cellOf(text)).toBe(text),
-  );
+  test.each([
+    ...['- two rooms', '- 2 rooms', '-5 degrees', '-5', '-', '--', '- a hall', '+ two', '− 5'],
+    ...['-  two rooms', '- my house', '- a  hall', '- né two', '- come!  ', '- maybe; (soon)'],
+  ])('the text %j stays unchanged', (text) => expect(cellOf(text)).toBe(text));
 
   test.each([
     ...['+1+1', '-2+3', '- 2+3', '+1-415-555-0100', '+1/415', '-A1', '- A1', '-TRUE', '- true', '--5', '-SUM(1)'],
+    ...['+A1:B2 total', '+ A1 house'],
     ...["+cmd|' /C calc'!A0", '- two+SUM (1)', "- two|' /C calc'!A0", "- two+'[x]y'!A1", '-"5"', '- abc_1', '-５+1'],
     ...[
       '=1',

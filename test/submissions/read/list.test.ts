@@ -20,6 +20,8 @@ const numberOf = (of: string) => Number(of.slice(-12));
 const at = (minute: number) => new Date(Date.UTC(2026, 8, 1, 12, minute)).toISOString();
 const ada = { name: 'Ada', email: 'ada@example.com', message: 'Two rooms' };
 
+const clients = [{ name: 'other' }, { name: 'Acme Assistant', label: 'Painting Helper' }];
+
 /** In order of arrival. The last two share a time. */
 const rows: SubmissionRow[] = [
   submissionRow({ id: id(1), receivedAt: at(1), stored_here: 1, fields: ada }),
@@ -80,6 +82,7 @@ describe.each(databases)('submissionPage, submissionPages and findSubmissions on
   const exported = async (filter: SubmissionFilter) => {
     const found: number[] = [];
     for await (const page of submissionPages(storage, filter)) {
+      expect(page).not.toEqual([]);
       found.push(...page.map(({ event }) => numberOf(event.data.id)));
     }
     return found;
@@ -109,6 +112,9 @@ describe.each(databases)('submissionPage, submissionPages and findSubmissions on
     ['a telephone number as two words', search('555 0100'), [3, 2]],
     ['part of a telephone number', search('5550100'), [3, 2]],
     ['more digits than the telephone number has', search('555-01008'), []],
+    ['letters before a telephone number', search('room555-0100'), []],
+    ['letters behind a telephone number', search('555-0100x'), []],
+    ['a word of the label of a client', { search: parseSearch('helper', clients) }, [3]],
     ['two digits with punctuation', search('-0'), [6, 5, 4, 3, 2, 1]],
     ['an address', search('ADA@ex'), [1]],
     ['characters that are wildcards in SQL', search('x_y%@'), [4]],
@@ -125,6 +131,7 @@ describe.each(databases)('submissionPage, submissionPages and findSubmissions on
   ])('lists newest first and exports oldest first: %s', async (_what, filter, numbers) => {
     expect(await latest(filter)).toEqual(numbers);
     expect(await latest(filter, 1)).toEqual(numbers.slice(0, 1));
+    expect((await submissionPage(storage, filter, { limit: numbers.length })).older).toBeUndefined();
     expect(await exported(filter)).toEqual(numbers.toReversed());
   });
 
@@ -193,6 +200,13 @@ describe.each(databases)('10,500 submissions on %s', (_name, create) => {
     const { items, total } = await submissionPage(storage, { search: [{ text: 'needle', clients: [] }] }, { limit: 2 });
     expect(items.map(({ event }) => numberOf(event.data.id))).toEqual([20]);
     expect(total).toEqual({ isMore: false, count: 1 });
+  });
+
+  test('are exported in pages, each once, the oldest first', async () => {
+    const found: number[] = [];
+    for await (const page of submissionPages(storage, {}))
+      found.push(...page.map(({ event }) => numberOf(event.data.id)));
+    expect(found).toEqual(Array.from({ length: MANY }, (_, index) => index));
   });
 
   test('are read page by page, each match once, with a cursor that was written and parsed', async () => {
