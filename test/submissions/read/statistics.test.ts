@@ -153,11 +153,11 @@ describe.each(databases)('counts on %s', (_name, create) => {
       { ...failedExecution, attempts: [failed(40, 1)] },
       { ...waiting, next_attempt_ms: now + 2, attempts: [failed(0, 1), failed(9, 8_000)] },
       { ...waiting, next_attempt_ms: now + 1, attempts: [failed(10, 1)] },
-      { ...undelivered, attempts: [failed(11, 1)] },
-      undelivered,
     );
-    const counts = { waiting: 2, undelivered: 2 };
     const lastAttempt = expect.objectContaining(failed(9, 8_000));
+    expect(await deliveryState(storage)).toMatchObject({ undelivered: 0, lastAttempt });
+    await keep({ ...undelivered, attempts: [failed(11, 1)] }, undelivered);
+    const counts = { waiting: 2, undelivered: 2 };
     expect(await deliveryState(storage)).toEqual({ ...counts, nextAttemptMs: now + 1, lastAttempt });
     expect(await lastAnswer(storage)).toMatchObject(failed(50, 1));
     await keep({ ...undelivered, attempts: [failed(20, 1)] });
