@@ -7,12 +7,13 @@ import { type Service, type ServiceOptions, startService } from '../support/serv
 /** Headers that a browser sends with a form of our own page. */
 export const OUR_PAGE = { 'sec-fetch-site': 'same-origin' };
 
-/** Starts the service with its console on. */
+/**
+ * Starts the service with its console on. Retention reads PostgreSQL's own clock, by which the rows of the tests are old,
+ * so it would delete their content as soon as a test advances the clock.
+ */
 export function startWithConsole({ environment, ...options }: ServiceOptions = {}): Promise<Service> {
-  return startService({
-    ...options,
-    environment: { NODE_ENV: 'test', OPERATOR_TIME_ZONE: 'Europe/Berlin', ...environment },
-  });
+  const own = { NODE_ENV: 'test', OPERATOR_TIME_ZONE: 'Europe/Berlin', SUBMISSION_RETENTION_DAYS: '36500' };
+  return startService({ ...options, environment: { ...own, ...environment } });
 }
 
 /** Replaces the credentials file by one with these clients, which the service reads at once. */
