@@ -9,7 +9,7 @@ import { databases, type TestDatabase } from '../support/databases.ts';
 import { post } from '../support/forms.ts';
 import type { Ran } from '../support/ran.ts';
 import { type Service, startService } from '../support/service.ts';
-import { keepRows, submissionRow } from '../support/submissions.ts';
+import { keepRows, recentRow } from '../support/submissions.ts';
 import { until } from '../support/until.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   readFolder = join(temporaryFolder(), 'data');
   mkdirSync(readFolder);
   const storage = await openIn(readFolder);
-  await keepRows(storage, [submissionRow({ fields: { email: ada.email } })]);
+  await keepRows(storage, [recentRow({ fields: { email: ada.email } })]);
   await storage.close();
   reader = new DatabaseSync(join(readFolder, 'service.db'));
   reader.exec('begin');
@@ -156,8 +156,8 @@ describe.each(databases)('erase on %s while the service runs', (name, create) =>
   test('erases a submission that is being sent, and warns that the submission may still arrive', async () => {
     const fields = { email: 'both.canary@example.com' };
     await keepRows(service.parts.storage, [
-      submissionRow({ fields, stored_here: 1 }),
-      submissionRow({ fields, status: 'sending' }),
+      recentRow({ fields, stored_here: 1 }),
+      recentRow({ fields, status: 'sending' }),
     ]);
     const { stdout, stderr } = await erase([fields.email, '--yes', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ leads: 2, subscriptions: 0 });
@@ -204,7 +204,7 @@ describe('erase on a SQLite file', () => {
     const rows = Array.from({ length: PEOPLE }, (_, number) => {
       const email = person((number * 1_009) % PEOPLE);
       const fields = { email, message: 'x'.repeat((number * 37) % 900) };
-      return submissionRow({ fields, subscriber: number % 2 === 0 ? null : email });
+      return recentRow({ fields, subscriber: number % 2 === 0 ? null : email });
     });
     await keepRows(storage, rows);
     await storage.close();

@@ -12,7 +12,7 @@ import { pending } from '../confirmations/rig.ts';
 import { connectionRow, keepConnections } from '../oauth/rig.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import type { Service } from '../support/service.ts';
-import { keepRows, submissionRow } from '../support/submissions.ts';
+import { keepRows, recentRow } from '../support/submissions.ts';
 import { linkFor, type Operator, operatorWith, signIn, startWithConsole } from './operator.ts';
 
 const LEAD = '0190a000-0000-7000-8000-00000000abcd';
@@ -75,7 +75,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
   let database: TestDatabase;
   let service: Service;
   let operator: Operator;
-  let lead: ReturnType<typeof submissionRow>;
+  let lead: ReturnType<typeof recentRow>;
   beforeAll(async () => {
     database = await create();
     service = await startWithConsole({
@@ -94,7 +94,7 @@ describe.each(databases)('console audit, on %s', (_name, create) => {
       await tx.deleteFrom('oauth_connections').execute();
     });
     await keepConnections(service, CONNECTION);
-    lead = submissionRow({ id: LEAD, progress: 'won', status: 'undelivered', reason: 'attempts_used_up' });
+    lead = recentRow({ id: LEAD, progress: 'won', status: 'undelivered', reason: 'attempts_used_up' });
     await keepRows(storage, [lead]);
     await storage.write(async (tx) => {
       const report = {

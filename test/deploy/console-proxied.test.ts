@@ -5,7 +5,7 @@ import { caddyIsThere, startCaddy } from '../support/caddy.ts';
 import { freePort } from '../support/free-port.ts';
 import { nginxIsThere, startCachingNginx, startNginx } from '../support/nginx.ts';
 import type { Service } from '../support/service.ts';
-import { keepRows, submissionRow } from '../support/submissions.ts';
+import { keepRows, recentRow } from '../support/submissions.ts';
 
 const BASE_URL = 'https://paint.example';
 /** Headers that a browser sends with a click on a page of `BASE_URL`. */
@@ -24,7 +24,7 @@ async function startWithLead(): Promise<Service> {
     environment: { BASE_URL, TRUST_PROXY: '127.0.0.1', OPERATOR_CONSOLE: 'on' },
   });
   const fields = { name: SECRET, email: 'ada@example.com', message: 'The terrace.' };
-  const row = submissionRow({ id, fields, status: 'undelivered', reason: 'rejected' });
+  const row = recentRow({ id, fields, status: 'undelivered', reason: 'rejected' });
   await keepRows(service.parts.storage, [row]);
   return service;
 }

@@ -21,7 +21,7 @@ const other = submissionRow();
 
 beforeAll(async () => {
   // Otherwise the hourly job would empty the rows.
-  service = await startWithConsole({ environment: { SUBMISSION_RETENTION_DAYS: '36500' } });
+  service = await startWithConsole();
   await keepRows(service.parts.storage, [...people, other]);
   addRows(join(service.folder, 'service.db'));
 });
