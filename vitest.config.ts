@@ -12,12 +12,12 @@ const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
 /** Fault tests that measure the time of an answer. */
 const timed = ['test/faults/process/{lock,redis}.test.ts'];
 
-/** Tests of `npm run rehearse`: rolling restarts behind nginx, backups under load, seeded defects. */
+/** Tests of `npm run rehearse`: rolling restarts, backups under load, races of two instances, seeded defects. */
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
-  'test/{confirmations,oauth}/races.test.ts',
-  'test/console/agents-races.test.ts',
+  'test/**/*races.test.ts',
+  'test/confirmations/report.test.ts',
   'test/checkers/*.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
