@@ -1,27 +1,33 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Tests of `npm run attacks`: floods, statistics, smuggling through proxies, proofs of patterns. */
-const attacks = ['test/attacks/slow/*.test.ts'];
+/** Tests of `npm run attacks`: floods, fuzzing, statistics, smuggling through proxies, proofs of patterns. */
+const attacks = ['test/attacks/slow/*.test.ts', 'test/attacks/*-fuzz.test.ts'];
 
 /** Attack tests that measure the time of an answer. */
 const attacksTimed = ['test/attacks/slow/*-timing.test.ts'];
 
-/** Tests of `npm run faults`: crashes, failing disks, wrong clocks and lost answers under the real process. */
-const faults = ['test/crash/**/*.test.ts', 'test/faults/process/**/*.test.ts'];
+/**
+ * Tests of `npm run faults`: crashes, failing disks, wrong clocks and lost answers under the real process, and races of
+ * two instances.
+ */
+const faults = [
+  'test/crash/**/*.test.ts',
+  'test/faults/process/**/*.test.ts',
+  'test/**/*races.test.ts',
+  'test/confirmations/report.test.ts',
+];
 
 /** Fault tests that measure the time of an answer. */
 const timed = ['test/faults/process/{lock,redis}.test.ts'];
 
-/** Tests of `npm run rehearse`: rolling restarts, backups under load, races of two instances, seeded defects. */
+/** Tests of `npm run rehearse`: rolling restarts behind nginx, backups under load, seeded defects. */
 const rehearsals = [
   'test/deploy/**/*.test.ts',
   'test/commands/backup.test.ts',
-  'test/**/*races.test.ts',
-  'test/confirmations/report.test.ts',
   'test/checkers/*.test.ts',
   'test/mcp/conformance.test.ts',
   'test/mcp/programs.test.ts',
-  'test/newsletter/slow/*.test.ts',
+  'test/newsletter/slow/store-away.test.ts',
   'test/sim/**/*.test.ts',
 ];
 
