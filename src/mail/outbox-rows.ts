@@ -31,8 +31,8 @@ type Lately = { now: string; minute_ago: string; until: string };
 function prepareOutboxQueries(storage: Storage, perMinute: number) {
   /**
    * Builds the query for the attempts of the last minute. The condition on `next_attempt_at` is true for all these
-   * attempts, and lets the query use the index. A process that stopped before its claim may read the time up to
-   * `START_WITHIN_MS` too early, so later attempts of other processes count as well.
+   * attempts, and lets the query use the index. A process may stop for up to `START_WITHIN_MS` between reading the
+   * time and the claim, so later attempts of other processes count as well.
    */
   const spent = (db: Selects, of: Lately) =>
     db
