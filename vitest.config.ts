@@ -63,7 +63,7 @@ const common = {
 /** Runs one file after another, and after all other tests, because a busy machine would change their results. */
 const alone = { ...common, maxWorkers: 1, testTimeout: 60_000, hookTimeout: 60_000, sequence: { groupOrder: 2 } };
 
-/** Runs two files at a time, for tests that mostly wait: for leases, schedules, restarts and browsers. */
+/** Runs two files at a time, for tests that partly wait: for leases, schedules, restarts and browsers. */
 const waiting = { ...alone, maxWorkers: 2, sequence: { groupOrder: 1 } };
 
 /** Runs files in parallel. Each worker loads the service once for all its files, which saves a quarter of the time. */
@@ -110,6 +110,9 @@ export default defineConfig({
         test: {
           ...waiting,
           name: 'attacks',
+          // Two of these files wait for half a minute at a time.
+          maxWorkers: 4,
+          sequence: { groupOrder: 4 },
           include: attacks,
           hookTimeout: 30_000,
           exclude: [...configDefaults.exclude, ...attacksTimed],

@@ -1,5 +1,5 @@
 /**
- * Lighthouse over every page, as a phone sees it. CI audits half of the pages for each state of the tree. Chromium has
+ * Lighthouse over every page, as a phone sees it. CI audits a third of the pages for each state of the tree. Chromium has
  * WebMCP on, so that the category for agents is complete. `npm run programs` installs Lighthouse.
  */
 import { spawn } from 'node:child_process';
@@ -105,7 +105,7 @@ function complaintsOf({ categories, audits }: Report): string[] {
 
 const files = readdirSync(join(import.meta.dirname, '../../content')).filter((name) => name.endsWith('.md'));
 const every = [...files.map((name) => pathsOfPage(name.replace('.md', '')).path), pages.reference.path];
-const audited = inTurn(every, 2);
+const audited = inTurn(every, 3);
 const withForm = Object.values(forms).map(({ page }) => pathsOfPage(page).path);
 
 test.each(audited)('%s reaches the budget in each category, and completes the one for agents', async (path) => {

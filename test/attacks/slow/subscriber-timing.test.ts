@@ -68,10 +68,13 @@ async function standingAs(
 }
 
 describe.each(
-  inTurn(databases, 2).flatMap(([name, create]) => [
-    { name, create, to: 'the embedded inbox' },
-    { name, create, to: 'an upstream that knows members' },
-  ]),
+  inTurn(
+    databases.flatMap(([name, create]) => [
+      { name, create, to: 'the embedded inbox' },
+      { name, create, to: 'an upstream that knows members' },
+    ]),
+    4,
+  ),
 )('subscriber timing, $name, $to', ({ create, to }) => {
   let database: TestDatabase;
   let storage: Storage;
