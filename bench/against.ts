@@ -20,7 +20,8 @@ export function checkOut(commit: string): { other: Other; remove(): void } {
     git('worktree', 'remove', '--force', path);
     rmSync(join(path, '..'), { recursive: true });
   };
-  return { other: { against: short, argv: [join(path, 'bin/service.js'), 'start'] }, remove };
+  const sameSchema = git('diff', '--name-only', short, '--', 'src/storage/migrations') === '';
+  return { other: { against: short, argv: [join(path, 'bin/service.js'), 'start'], sameSchema }, remove };
 }
 
 function git(...argv: string[]): string {

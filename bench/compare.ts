@@ -30,8 +30,8 @@ export type Plan = {
   withoutDuties: boolean;
 };
 
-/** The server to compare with: the server that the path names, or the service of another commit. */
-export type Other = { against: string; argv: readonly string[] };
+/** The service of another commit. `sameSchema` is true if it can use a database of today's code. */
+export type Other = { against: string; argv: readonly string[]; sameSchema: boolean };
 
 export type Side = Measured & {
   /** Fraction of its core that the server used. A value well under 1 means that something else was the limit. */

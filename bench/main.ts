@@ -107,7 +107,7 @@ async function measurePaths(upstreamUrl: string, call: Call, plan: Plan, commit?
   const only = call.text('only') ?? '';
   const quick = call.flag('quick');
   const comparisons: Comparison[] = [];
-  for (const path of commit === undefined ? paths : eachOnce()) {
+  for (const path of commit === undefined ? paths : pathsFor(commit)) {
     if ((quick && !path.quick) || !path.name.includes(only)) continue;
     process.stderr.write(`${path.name} against ${commit?.against ?? path.against} …\n`);
     const comparison = await compare(path, upstreamUrl, plan, commit);
@@ -119,9 +119,13 @@ async function measurePaths(upstreamUrl: string, call: Call, plan: Plan, commit?
   return comparisons;
 }
 
-/** Returns each path of the service once. A path may be compared with several servers. */
-function eachOnce(): Path[] {
-  return [...Map.groupBy(paths, ({ name }) => name).values()].flatMap((same) => same.slice(0, 1));
+/**
+ * Returns each path of the service once, because a path may be compared with several servers. Leaves out paths whose
+ * rows, which today's code inserts, are of no use to the commit.
+ */
+function pathsFor({ sameSchema }: Other): Path[] {
+  const once = [...Map.groupBy(paths, ({ name }) => name).values()].flatMap((same) => same.slice(0, 1));
+  return once.filter(({ prepare }) => sameSchema || prepare === undefined);
 }
 
 function print({ terminal }: Call, comparisons: readonly Comparison[], start?: Start): void {
