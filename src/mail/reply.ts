@@ -23,10 +23,8 @@ type Sent = { address: string; replyTo?: string; subject: string; text: string }
 /** Returns the text of a reply without its codes, and without addresses, links and codes of the message. */
 export function shownReply(response: string, { address, replyTo = '', subject, text }: Sent): string {
   const written = `${address} ${replyTo} ${subject} ${text}`.normalize('NFKC').split(/\s+/);
-  const names = new Set(written.filter((word) => word.includes('@')).flatMap(partsOf));
   const secrets = written.filter((word) => !WORD.test(word)).map((word) => word.toLowerCase());
-  const isHidden = (part: string) =>
-    part.length >= HIDDEN_LENGTH && (names.has(part) || secrets.some((secret) => secret.includes(part)));
+  const isHidden = (part: string) => part.length >= HIDDEN_LENGTH && secrets.some((secret) => secret.includes(part));
 
   const words = wordsOf(response);
   const isAddress = (word: string, at: number) =>
@@ -45,19 +43,19 @@ function wordsOf(response: string): string[] {
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '');
   const text = lines
-    .replace(CODES, ' ')
-    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(CODES, '')
+    .replace(/[\p{Cc}\s]/gu, ' ')
     .replace(/\\./g, '');
   return withoutQuotedLocalParts(text)
     .split(' ')
     .filter((word) => word !== '');
 }
 
-/** Replaces local parts in quotation marks, which may contain blanks (RFC 5321). */
+/** Empties local parts in quotation marks, which may contain blanks (RFC 5321). */
 function withoutQuotedLocalParts(text: string): string {
   const parts = text.split('"');
-  const isLocalPart = (at: number) => at % 2 === 1 && /^ ?@/.test(parts[at + 1] ?? '');
-  return parts.map((part, at) => (isLocalPart(at) ? '…' : part)).join('"');
+  const isLocalPart = (at: number) => at % 2 === 1 && parts[at + 1]?.trimStart().startsWith('@');
+  return parts.map((part, at) => (isLocalPart(at) ? '' : part)).join('"');
 }
 
 /** Returns a word without punctuation around it, and its parts of letters only. */
@@ -66,5 +64,5 @@ function partsOf(word: string): string[] {
   const characters = [...lower];
   const isPlain = (character: string) => /[\p{L}\p{N}]/u.test(character);
   const plain = characters.slice(characters.findIndex(isPlain), characters.findLastIndex(isPlain) + 1).join('');
-  return [plain, ...lower.split(/[^\p{L}]+/u)];
+  return [plain, ...lower.split(/[^\p{L}]/u)];
 }

@@ -34,11 +34,33 @@ describe('shownReply', () => {
     ["552-5.2.2 The recipient's inbox is out of storage", "The recipient's inbox is out of storage"],
     ['550 Empfänger unbekannt', 'Empfänger unbekannt'],
     ['550 \u001b[31mred\u202egnorw\u001b[0m', '…'],
+    ['550 5.71.300 Rejected', 'Rejected'],
+    ['5.1.1 Rejected', 'Rejected'],
+    ['550 USER UNKNOWN BY ANTI-SPAM', 'USER UNKNOWN BY ANTI-SPAM'],
+    ['550 e-mail well-known, well-4known, well-48', 'e-mail well-known, …'],
+    ['550 (["Mailbox"]) full', '(["Mailbox"]) full'],
+    ['550 "mailbox full" for other@x', '"mailbox full" for …'],
+    ['550 user "@x" unknown', 'user … unknown'],
+    ['550 user else @other.example', 'user …'],
+    ['550 else@ other unknown', '… unknown'],
+    ['550 "some one" \t@other.example unknown', '… unknown'],
+    ['550 other\\other unknown', 'otherther unknown'],
+    ['550 user doe/unknown', 'user …'],
+    [`550 ${'a@b '.repeat(600)}unknown`, '…'],
     ['550', ''],
     ['550 ', ''],
     ['', ''],
   ])('shows %j as %j', (response, shown) => {
     expect(shownReply(response, message)).toBe(shown);
+  });
+
+  test('hides a name of an address whose parts are short', () => {
+    expect(shownReply('550 "jo-an", unknown', { ...message, address: 'jo-an@x.example' })).toBe('… unknown');
+  });
+
+  test('shows exactly 200 characters in full', () => {
+    const text = `${'word '.repeat(39)}words`;
+    expect(shownReply(`550 ${text}`, message)).toBe(text);
   });
 
   test('shows at most 200 characters', () => {
