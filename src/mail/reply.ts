@@ -22,7 +22,7 @@ type Sent = { address: string; replyTo?: string; subject: string; text: string }
 
 /** Returns the text of a reply without its codes, and without addresses, links and codes of the message. */
 export function shownReply(response: string, { address, replyTo = '', subject, text }: Sent): string {
-  const written = `${address} ${replyTo} ${subject} ${text}`.normalize('NFKC').split(/\s+/);
+  const written = `${address} ${replyTo} ${subject} ${text}`.normalize('NFKC').split(/\s/);
   const secrets = written.filter((word) => !WORD.test(word)).map((word) => word.toLowerCase());
   const isHidden = (part: string) => part.length >= HIDDEN_LENGTH && secrets.some((secret) => secret.includes(part));
 

@@ -36,6 +36,7 @@ describe('shownReply', () => {
     ['550 \u001b[31mred\u202egnorw\u001b[0m', '…'],
     ['550 5.71.300 Rejected', 'Rejected'],
     ['5.1.1 Rejected', 'Rejected'],
+    ['550 Rejected -- try later', 'Rejected -- try later'],
     ['550 USER UNKNOWN BY ANTI-SPAM', 'USER UNKNOWN BY ANTI-SPAM'],
     ['550 e-mail well-known, well-4known, well-48', 'e-mail well-known, …'],
     ['550 (["Mailbox"]) full', '(["Mailbox"]) full'],
