@@ -30,7 +30,7 @@ export function withoutContinue(socket: Socket): Duplex {
   });
   socket.on('data', (chunk) => {
     const rest = withoutInterim(chunk as Buffer);
-    if (rest.length > 0 && !stream.push(rest)) socket.pause();
+    if (!stream.push(rest)) socket.pause();
   });
   socket.on('end', () => stream.push(null));
   socket.on('error', (error) => stream.destroy(error));
@@ -47,7 +47,7 @@ function continueRemover(): (chunk: Buffer) => Buffer {
   /** First bytes of a head that has not arrived completely. */
   let begun: Buffer = NOTHING;
   return (chunk) => {
-    let rest = begun.length === 0 ? chunk : Buffer.concat([begun, chunk]);
+    let rest = Buffer.concat([begun, chunk]);
     begun = NOTHING;
     while (beginsLikeContinue(rest)) {
       const end = rest.indexOf(END_OF_HEAD);

@@ -1,8 +1,11 @@
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
 import { openHttpUpstream } from '../../src/upstream/http.ts';
+import { withoutContinue } from '../../src/upstream/interim.ts';
+import { until } from '../support/until.ts';
 import { freely, lead } from './event.ts';
 
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
@@ -71,4 +74,52 @@ test('deliver returns unconfirmed after 16 KB of endless headers, long before th
   });
   await raw.close();
   close();
+});
+
+describe('stream without 100 Continue', () => {
+  /** Returns the stream of a connection, its socket, and the socket of the peer. */
+  async function connected() {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [peer] = (await once(server, 'connection')) as [Socket];
+    const stream = withoutContinue(socket);
+    onTestFinished(() => {
+      stream.destroy();
+      peer.destroy();
+      server.close();
+    });
+    return { stream, socket, peer };
+  }
+
+  test('ends and closes if the peer ends the connection', async () => {
+    const { stream, peer } = await connected();
+    peer.end('last');
+    expect(await stream.toArray()).toEqual([Buffer.from('last')]);
+    await until(() => stream.destroyed);
+  });
+
+  test('ends the connection if its writable side ends', async () => {
+    const { stream, peer } = await connected();
+    stream.end('last');
+    expect(Buffer.concat(await peer.toArray()).toString()).toBe('last');
+  });
+
+  test('fails with the error of the socket, and closes without one', async () => {
+    const [reset, closed] = [await connected(), await connected()];
+    const failed = once(reset.stream, 'error');
+    reset.socket.destroy(new Error('The cable was cut.'));
+    expect(await failed).toMatchObject([{ message: 'The cable was cut.' }]);
+    closed.socket.destroy();
+    await once(closed.stream, 'close');
+  });
+
+  test('pauses the socket while nobody reads, and then carries every byte', async () => {
+    const { stream, socket, peer } = await connected();
+    const sent = Buffer.alloc(8 * 1024 * 1024, 'x');
+    peer.end(sent);
+    await until(() => socket.isPaused());
+    expect(socket.bytesRead).toBeLessThan(sent.length / 2);
+    expect(Buffer.concat(await stream.toArray()).equals(sent)).toBe(true);
+  });
 });
