@@ -105,6 +105,13 @@ describe('stream without 100 Continue', () => {
     expect(Buffer.concat(await peer.toArray()).toString()).toBe('last');
   });
 
+  test('closes the connection if it is destroyed', async () => {
+    const { stream, peer } = await connected();
+    stream.destroy();
+    peer.resume();
+    await once(peer, 'close');
+  });
+
   test('fails with the error of the socket, and closes without one', async () => {
     const [reset, closed] = [await connected(), await connected()];
     const failed = once(reset.stream, 'error');
