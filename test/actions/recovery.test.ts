@@ -7,7 +7,7 @@ import type { Log } from '../../src/platform/log.ts';
 function underTest() {
   const timers: { ms: number; callback: () => void }[] = [];
   const sweeps: { end(count: number): void; fail(error: Error): void }[] = [];
-  const logged: [string, string][] = [];
+  const logged: [string, string, object][] = [];
   let submissionsSwept = 0;
   const clock: Clock = {
     ...systemClock,
@@ -17,8 +17,8 @@ function underTest() {
       return () => void timers.splice(timers.indexOf(timer), 1);
     },
   };
-  const say = (level: string) => (_entry: object, message: string) => {
-    logged.push([level, message]);
+  const say = (level: string) => (entry: object, message: string) => {
+    logged.push([level, message, entry]);
   };
   const recovery = openRecovery({
     executions: {
@@ -44,16 +44,17 @@ test('settles expired claims every five seconds, one sweep at a time, also after
   recovery.start();
   expect([timeout(), timeout()]).toEqual([RECOVER_EVERY_MS, RECOVER_EVERY_MS]);
   expect(sweeps).toHaveLength(1);
-  sweeps[0]?.fail(new Error('The store is away.'));
+  const away = new Error('The store is away.');
+  sweeps[0]?.fail(away);
   await systemClock.turn();
   timeout();
   expect(sweeps).toHaveLength(2);
   sweeps[1]?.end(2);
   await systemClock.turn();
   expect(logged).toEqual([
-    ['error', 'expired executions not settled'],
-    ['warn', 'expired executions settled'],
-    ['warn', 'expired submissions settled'],
+    ['error', 'expired executions not settled', { err: away }],
+    ['warn', 'expired executions settled', { count: 2 }],
+    ['warn', 'expired submissions settled', { count: 1 }],
   ]);
   // Submissions are settled also if the sweep of the executions failed (reference §10.6).
   expect(submissionsSwept()).toBe(2);
