@@ -52,12 +52,11 @@ export function openCompletion(parts: CompletionParts) {
     const { action_id, preview_digest } = claimed;
     const line = attempt === undefined ? '' : attemptLine(attempt);
     const to = { preview_digest, action_id, settled_at: now(), line };
-    // It is unknown whether this click was committed, and another click may have the claim.
-    if (isPress(claimed) && !isClaim(claimed)) {
-      return (await storage.write(queries.failConfirm({ ...to, press_id: claimed.press_id }))) > 0;
-    }
     if (outcome.kind !== 'confirmed' || !isClaim(claimed)) {
-      return (await storage.write(queries.fail(to))) > 0;
+      // It is unknown whether a click without a claim was committed, and another click may have the claim.
+      const isLostClick = isPress(claimed) && !isClaim(claimed);
+      const fail = isLostClick ? queries.failConfirm({ ...to, press_id: claimed.press_id }) : queries.fail(to);
+      return (await storage.write(fail)) > 0;
     }
     if ((await submit(claimed, queries.submit(to))) > 0) return true;
     // A confirmation after the lease is recorded, and the receipt never changes (reference §10.7).

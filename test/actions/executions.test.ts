@@ -113,6 +113,9 @@ describe.each(databases)('executions on %s', (_name, create) => {
     const { row } = await executions.conclude(claim, told(confirmed));
     expect(row.status).toBe('failed');
     expect((await find(request)).byKey?.status).toBe('failed');
+    const other = (await executions.claim(fresh(), keep, unreported)) ?? expect.fail();
+    await executions.conclude(other, told(confirmed));
+    expect((await executions.conclude(other, told(rejected))).row.status).toBe('submitted');
   });
 
   test('find returns no execution for an unused preview if the key was used with another preview', async () => {

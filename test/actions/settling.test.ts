@@ -73,9 +73,10 @@ describe.each(databases)('end of an execution on %s', (_name, create) => {
     await executions.conclude(refused, told(rejected));
     expect(calls).toBe(0);
     const claim = (await executions.claim(second, keep, unreported)) ?? expect.fail();
-    await executions.conclude(claim, told(confirmed));
-    await executions.conclude(claim, told(confirmed));
-    expect(calls).toBe(1);
+    for (let times = 0; times < 2; times += 1) {
+      await executions.conclude(claim, told(confirmed));
+      expect(calls).toBe(1);
+    }
   });
 
   test('delivers to the embedded inbox once, and not after the lease has expired', async () => {
@@ -159,7 +160,8 @@ describe.each(databases)('end of an execution on %s', (_name, create) => {
     const executions = open({ storage: failing(when) });
     await expect(executions.confirm(request, keep)).rejects.toThrow('away');
     await executions.close();
-    expect((await stored(request.action_id)).status).toBe(status);
+    const left = await stored(request.action_id);
+    expect([left.status, left.submission?.attempts || 'none']).toEqual([status, 'none']);
   });
 
   test('the failure of one click does not end the claim of another click', async () => {
