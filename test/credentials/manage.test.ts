@@ -1,7 +1,7 @@
 /** Changes of the credentials file by command or console (reference §16.4). */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { issueCredential, labelClient, rotateCredential } from '../../src/credentials/manage.ts';
+import { issueCredential, labelClient, revokeCredential, rotateCredential } from '../../src/credentials/manage.ts';
 import { clientOf, writeCredentials } from './credentials-file.ts';
 
 const now = new Date('2026-09-01T12:00:00.000Z');
@@ -43,6 +43,15 @@ describe('issueCredential', () => {
     expect(await issue(name)).toEqual({ kind: 'refused', why: 'badName' });
   });
 
+  test('writes the trimmed label, and refuses a label of two lines', async () => {
+    const { file, clients } = fileWithAcme();
+    const labelled = (label: string) => issueCredential(file, { name: 'new', label, scopes, expiresAt: null });
+    expect(await labelled('a\nb')).toEqual({ kind: 'refused', why: 'badLabel' });
+    expect(await labelled(' New Assistant ')).toMatchObject({ kind: 'changed' });
+    expect(clients()).toMatchObject([{ name: 'acme' }, { name: 'new', label: 'New Assistant' }]);
+    expect(await labelled('Again')).toEqual({ kind: 'refused', why: 'clientExists' });
+  });
+
   test('needs an end in the future', async () => {
     const until = (ms: number) =>
       issueCredential(fileWithAcme().file, { name: 'new', scopes, expiresAt: new Date(now.getTime() + ms) });
@@ -63,4 +72,11 @@ test('rotateCredential ends the older credentials after the overlap, and names t
   expect(announced).toEqual([{ client: 'acme', credentials: ['c_2'], clients: 1 }]);
   const ends = clients()[0].credentials.map(({ expires_at }: { expires_at: string | null }) => expires_at);
   expect(ends).toEqual(['2026-09-01T13:00:00.000Z', null]);
+});
+
+test('revokeCredential removes the client with its last credential', async () => {
+  const { file, clients } = fileWithAcme();
+  const changed = { kind: 'changed', client: 'acme', credentials: ['c_1'] };
+  expect(await revokeCredential(file, { name: 'acme', credential: 'c_1' })).toEqual(changed);
+  expect(clients()).toEqual([]);
 });
