@@ -1,4 +1,4 @@
-/** What a client may do through a connection that it delegated, and later than its request (reference §16). */
+/** A connection has no more rights than its client, and a client none that ended after its request (reference §16). */
 import { afterAll, describe, expect, test } from 'vitest';
 import { callerOf, digestOfToken, openCredentials } from '../../src/credentials/file.ts';
 import { testClock } from '../support/clock.ts';
