@@ -1,4 +1,4 @@
-/** A connection never has more rights than its client, and a client has none without a valid credential (reference §16). */
+/** A connection has no more rights than its client. A client has none without a valid credential (reference §16). */
 import { afterAll, describe, expect, test } from 'vitest';
 import { callerOf, digestOfToken, openCredentials } from '../../src/credentials/file.ts';
 import { testClock } from '../support/clock.ts';
