@@ -3,7 +3,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHoneypots } from '../../src/intake/honeypots.ts';
+import { openLog } from '../../src/platform/log.ts';
 import { noMetrics } from '../../src/platform/metrics.ts';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { signIn, startWithConsole } from '../console/operator.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -104,5 +106,53 @@ describe.each(databases)('filled honeypot on %s', (_name, create) => {
     clock.advance(DAY_MS);
     await service.parts.honeypots.work();
     expect(await rows()).toEqual([{ day: '2026-09-30', form: 'contact', times: 1 }]);
+  });
+
+  test('are kept in memory while the disk is full, and one line of the log says so', async () => {
+    const { storage } = service.parts;
+    const logged: unknown[] = [];
+    let isFull = true;
+    const writes: unknown[] = [];
+    const honeypots = openHoneypots({
+      ...{ clock, metrics: noMetrics },
+      log: openLog('warn', (line) => logged.push(JSON.parse(line))),
+      storage: {
+        ...storage,
+        requireDiskSpace() {
+          if (isFull) throw new StorageUnavailable('The disk is full.');
+        },
+        write(change) {
+          writes.push(change);
+          return storage.write(change);
+        },
+      },
+    });
+    for (let time = 0; time < 2; time += 1) {
+      honeypots.caught('newsletter');
+      await honeypots.run();
+    }
+    expect(writes).toEqual([]);
+    expect(logged).toMatchObject([
+      { level: 'error', msg: 'honeypot counts not stored', err: { message: 'The disk is full.' } },
+    ]);
+    isFull = false;
+    await honeypots.run();
+    expect((await rows()).at(-1)).toMatchObject({ form: 'newsletter', times: 2 });
+    await honeypots.close();
+  });
+
+  test('are deleted at most once an hour', async () => {
+    const { storage } = service.parts;
+    const honeypots = openHoneypots({ ...service.parts, clock, metrics: noMetrics });
+    const old = { day: '2026-01-01', form: 'contact', times: 1 } as const;
+    const isStored = async () => (await rows()).some(({ day }) => day === old.day);
+    await honeypots.work();
+    await storage.write((tx) => tx.insertInto('honeypot_counts').values(old).execute());
+    clock.advance(3_599_999);
+    await honeypots.work();
+    expect(await isStored()).toBe(true);
+    clock.advance(1);
+    await honeypots.work();
+    expect(await isStored()).toBe(false);
   });
 });
