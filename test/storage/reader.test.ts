@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +12,15 @@ import { keepRows, submissionRow } from '../support/submissions.ts';
 describe('openThreadReader', () => {
   /** The timer of the last read. */
   let timer: { ms: number; run(): void } | undefined;
+  /** Number of timers that are not cancelled. */
+  let timers = 0;
   const clock = {
     after: (ms: number, run: () => void) => {
       timer = { ms, run };
+      timers += 1;
       return () => {
         timer = undefined;
+        timers -= 1;
       };
     },
   };
@@ -32,6 +37,7 @@ describe('openThreadReader', () => {
 
   beforeEach(async () => {
     started.mockReset();
+    timers = 0;
     process.on('worker', started);
     folder = mkdtempSync(join(tmpdir(), 'reader-'));
     storage = await openSqlite(path(), systemClock);
@@ -76,6 +82,37 @@ describe('openThreadReader', () => {
     timer?.run();
     await count();
     expect(started).toHaveBeenCalledTimes(2);
+  });
+
+  test('keeps its second thread when the end of the first one is reported', async () => {
+    await count();
+    const [first] = started.mock.calls[0] ?? expect.fail();
+    const ended = once(first, 'exit');
+    timer?.run();
+    await count();
+    await ended;
+    await count();
+    expect(started).toHaveBeenCalledTimes(2);
+  });
+
+  test('has at most one timer, and none after its close', async () => {
+    for (let times = 1; times <= 3; times += 1) {
+      await count();
+      expect(timers).toBe(1);
+    }
+    await reader.close();
+    expect(timers).toBe(0);
+  });
+
+  test('writes nothing', async () => {
+    const write = { sql: 'delete from submissions', parameters: [] };
+    await keepRows(storage, [submissionRow()]);
+    const written = reader.read({ read: write } as never);
+    await expect(written).rejects.toMatchObject({
+      message: 'A read of SQLite failed.',
+      cause: expect.objectContaining({ message: expect.stringMatching(/readonly/) }),
+    });
+    expect(await count()).toBe(1);
   });
 
   test('fails all waiting reads after an error, and starts another thread', async () => {

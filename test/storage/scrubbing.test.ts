@@ -1,6 +1,7 @@
 /** The time at which the remains of erased rows are removed from the database's files. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Scrubbed, Storage } from '../../src/storage/database.ts';
+import { openLog } from '../../src/platform/log.ts';
+import { type Scrubbed, type Storage, StorageUnavailable } from '../../src/storage/database.ts';
 import {
   lastScrubDueAt,
   openScrubbing,
@@ -10,6 +11,7 @@ import {
 } from '../../src/storage/scrubbing.ts';
 import { testClock } from '../support/clock.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
 
 /** Half past ten at night in Berlin. */
 const EVENING = new Date('2026-03-28T21:30:00.000Z');
@@ -119,12 +121,37 @@ describe.each(databases)('scrubbing on %s', (_name, create) => {
       return () => {};
     };
     const timed = { ...clock, after };
-    const log = silent as never;
+    const logged: unknown[] = [];
+    const log = openLog('info', (line) => logged.push(JSON.parse(line)));
     const scrubbing = openScrubbing({ storage: large, clock: timed, log, timeZone: 'UTC' });
     scrubbing.start();
     ticks.shift()?.();
     await scrubbing.close();
     expect([scrubs, await lastScrubDueAt(opened)]).toEqual([1, undefined]);
+    expect(logged).toMatchObject([{ level: 'info', msg: 'deleted rows scrubbed', scrubbed: 'clean' }]);
+  });
+
+  test('logs nothing if no request is due, and one error for failures in a row', async () => {
+    const logged: unknown[] = [];
+    const log = openLog('info', (line) => logged.push(JSON.parse(line)));
+    let isAway = false;
+    let reads = 0;
+    const read: Storage['read'] = async (query) => {
+      reads += 1;
+      if (isAway) throw new StorageUnavailable('away');
+      return await large.read(query);
+    };
+    const scrubbing = openScrubbing({ storage: { ...large, read }, clock: testClock(), log, timeZone: 'UTC' });
+    scrubbing.soon();
+    await until(() => reads === 1);
+    isAway = true;
+    for (const nth of [2, 3]) {
+      scrubbing.soon();
+      await until(() => reads === nth);
+    }
+    await scrubbing.close();
+    const error = { level: 'error', msg: 'scrub of deleted rows failed', err: { message: 'away' } };
+    expect(logged).toMatchObject([error]);
   });
 
   test('runs one rewrite at a time', async () => {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import type { OpenTransaction, Storage } from '../../../src/storage/database.ts';
-import { prepareChange } from '../../../src/storage/queries.ts';
+import { prepareBoth, prepareChange } from '../../../src/storage/queries.ts';
 import { openSqlite } from '../../../src/storage/sqlite/store.ts';
 
 const path = join(mkdtempSync(join(tmpdir(), 'bulk-')), 'service.db');
@@ -41,6 +41,21 @@ describe('writeBulk on SQLite (reference §19.4)', () => {
     });
     expect(result).toEqual([1, [{ name: 'Jo' }], 2n, [{ id: 'a-2' }]]);
     expect(await stored()).toEqual(['a-0', 'a-1']);
+  });
+
+  test('runs the second statement of a change only if the first one changed a row', async () => {
+    const both = prepareBoth(
+      storage,
+      (db, of: { from: string; to: string }) => db.deleteFrom('operator_audit').where('id', '=', of.from),
+      (db, of, firstChanged) =>
+        db.updateTable('operator_audit').set({ what: of.to }).where('id', '=', of.to).where(firstChanged),
+    );
+    for (const id of ['a', 'b']) await storage.write(insert(id));
+    const deletes = (from: string) => storage.writeBulk((tx) => tx.change(both({ from, to: 'b' })));
+    const whatOfB = async () =>
+      (await storage.read((db) => db.selectFrom('operator_audit').select('what').where('id', '=', 'b')))[0]?.what;
+    expect([await deletes('nobody'), await whatOfB()]).toEqual([0, 'w']);
+    expect([await deletes('a'), await whatOfB()]).toEqual([1, 'b']);
   });
 
   test('allows reads of the committed rows while it runs, and delays writes until it ends', async () => {

@@ -218,10 +218,15 @@ describe('examineCopy', () => {
     expect(existsSync(`${path}.restored`)).toBe(false);
   });
 
-  test('accepts a copy with statistics, or whose schema has other white space', async () => {
+  test.each([
+    ['statistics', 'analyze'],
+    ['other white space', 'drop index operator_audit_at; create  index operator_audit_at\n on operator_audit (at, id)'],
+    ['no quotation marks', 'drop index operator_audit_at; create index operator_audit_at on operator_audit (at, id)'],
+    ['the table of another version of Kysely', 'alter table kysely_migration add column more text'],
+  ])('accepts a copy whose schema has %s', async (_what, change) => {
     copyTo(file, path);
     const copy = new DatabaseSync(file);
-    copy.exec('analyze; drop index operator_audit_at; create  index operator_audit_at\n on operator_audit (at, id)');
+    copy.exec(change);
     copy.close();
     await expect(examineCopy(file)).resolves.toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { StorageUnavailable } from '../../../src/storage/database.ts';
-import { openFile } from '../../../src/storage/sqlite/file.ts';
+import { openFile, scrubLockMsOf } from '../../../src/storage/sqlite/file.ts';
 import { diskSpaceCheck } from '../../../src/storage/sqlite/store.ts';
 import { testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/process.ts';
@@ -61,6 +61,12 @@ describe('openFile', () => {
     database.close();
     expect(existsSync(':memory:')).toBe(false);
   });
+});
+
+test('scrubLockMsOf expects 20 ms for each MB of the file', () => {
+  const path = join(temporaryFolder(), 'service.db');
+  writeFileSync(path, Buffer.alloc(3_000_000));
+  expect(scrubLockMsOf(path)).toBe(60);
 });
 
 describe('diskSpaceCheck', () => {
