@@ -1,8 +1,10 @@
 /** Forms sent while the store takes nothing: the answer says whether the form may have arrived (reference §4.7). */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
 import { StorageUnavailable } from '../../src/storage/database.ts';
 import { steppedClock } from '../support/clock.ts';
 import { post } from '../support/forms.ts';
+import { freePort } from '../support/free-port.ts';
 import { expectEffects } from '../support/outcomes.ts';
 import { errorsIn, type Service, startService } from '../support/service.ts';
 import { answering, type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
@@ -26,8 +28,7 @@ afterAll(async () => {
 });
 
 /** Fills the disk for as long as a form waits for the store. */
-function fillDisk(): void {
-  const { storage } = service.parts;
+function fillDisk({ parts: { storage } } = service): void {
   const { requireDiskSpace } = storage;
   storage.requireDiskSpace = () => {
     clock.advance(STORE_WAIT_MS);
@@ -65,6 +66,18 @@ describe('a lead while the disk is full', () => {
     expect([answer.status, answer.headers.get('submission-reference')]).toEqual([502, null]);
     expect(answer.body.error).toBe('We could not confirm that your submission arrived. Please try again.');
   });
+});
+
+test('a lead was not sent at all if the disk is full and nothing listens at the upstream', async () => {
+  const UPSTREAM_URL = `http://127.0.0.1:${await freePort()}`;
+  // The service tries a refused connection twice, with a pause of the real clock.
+  const paused = { ...clock, sleep: systemClock.sleep };
+  const refused = await startService({ clock: paused, environment: { UPSTREAM_URL } });
+  fillDisk(refused);
+  const answer = await post(refused, '/api/leads', 'json', lead);
+  await refused.close();
+  expect(answer.status).toBe(502);
+  expect(answer.body.error).toBe('We could not deliver your submission. Nothing was sent. Please try again.');
 });
 
 describe('a subscription while the disk is full', () => {
