@@ -1,24 +1,40 @@
 /** Opening the store that the settings name, its folder, and whole copies of it. */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
-import { readSettings } from '../../src/settings/settings.ts';
+import { openLog } from '../../src/platform/log.ts';
+import { readSettings, type Settings } from '../../src/settings/settings.ts';
 import type { Storage } from '../../src/storage/database.ts';
 import { makeFolder } from '../../src/storage/files.ts';
-import { copiesOf, openStorage } from '../../src/storage/open.ts';
+import { copiesOf, openReader, openStorage } from '../../src/storage/open.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/process.ts';
+import { keepRows, submissionRow } from '../support/submissions.ts';
 
 const created: TestDatabase[] = [];
 afterAll(async () => {
   for (const database of created) await database.remove();
 });
 
-async function open(url: string): Promise<Storage> {
+function settingsOf(url: string): Settings {
   const read = readSettings({ DATABASE_URL: url });
   if (read.kind === 'invalid') throw new Error(read.faults.join());
-  return await openStorage(read.settings, systemClock);
+  return read.settings;
+}
+
+const open = (url: string): Promise<Storage> => openStorage(settingsOf(url), systemClock);
+
+/** Expects that the reader of the same settings sees a commit of the store, and that only SQLite's is a thread. */
+async function readsInOrder(url: string, storage: Storage): Promise<void> {
+  const started = vi.fn();
+  process.on('worker', started);
+  const reader = await openReader(settingsOf(url), storage, systemClock, openLog('silent'));
+  await keepRows(storage, [submissionRow()]);
+  expect(await reader.read((db) => db.selectFrom('submissions').select('id'))).toHaveLength(1);
+  await reader.close();
+  process.off('worker', started);
+  expect(started).toHaveBeenCalledTimes(storage.kind === 'sqlite' ? 1 : 0);
 }
 
 describe.each(databases)('openStorage with %s', (name, create) => {
@@ -28,6 +44,7 @@ describe.each(databases)('openStorage with %s', (name, create) => {
     const storage = await open(database.url);
     expect(storage.kind).toBe(name === 'SQLite' ? 'sqlite' : 'postgres');
     await storage.check();
+    await readsInOrder(database.url, storage);
     await storage.close();
 
     const file = join(temporaryFolder(), 'copy');

@@ -62,6 +62,7 @@ test('a write that is remembered during a flush is written once, before the next
     written.push('first');
   });
   const first = journal.flush();
+  await systemClock.turn();
   journal.remember({}, async () => void written.push('second'));
   const others = [journal.flush(), journal.flush()];
   await systemClock.turn();
@@ -77,7 +78,13 @@ test('idle resolves with a pending write after the running statement failed', as
   const statement = Promise.withResolvers<void>();
   const tracked = journal.track(key, () => statement.promise).catch(() => {});
   expect([journal.hasPendingWrites(), journal.keys()]).toEqual([false, [key]]);
-  const idle = journal.idle().then(() => journal.hasPendingWrites());
+  let isIdle = false;
+  const idle = journal.idle().then(() => {
+    isIdle = true;
+    return journal.hasPendingWrites();
+  });
+  await systemClock.turn();
+  expect(isIdle).toBe(false);
   statement.reject(away);
   expect(await idle).toBe(true);
   await tracked;
