@@ -157,7 +157,8 @@ describe('inbox show', () => {
 
 describe('inbox export', () => {
   test('writes every event once, oldest first, as JSON lines', async () => {
-    const { stdout } = await inbox('export', '--format', 'jsonl');
+    const { stdout, stderr } = await inbox('export', '--format', 'jsonl');
+    expect(stderr).toBe('');
     const leads = Array.from({ length: LEADS }, (_, index) => LEAD(index));
     expect(idsIn(stdout)).toEqual([...leads, QUOTE]);
   });
