@@ -6,6 +6,19 @@ import { scenario } from '../support/scenario.ts';
 const at = scenario();
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
+const decode = (contentType: string, bytes: Buffer) =>
+  decodeForm(
+    {
+      contentType,
+      takeFromLimit: () => expect.fail(),
+      readBody: async () => ({ kind: 'read', bytes }),
+      traceparent: undefined,
+    },
+    8_000,
+  );
+
+const MULTIPART = 'multipart/form-data; boundary=----boundary-of-the-tests';
+
 describe('encodingOf', () => {
   test.each([
     ['application/json', 'json'],
@@ -23,17 +36,6 @@ describe('encodingOf', () => {
 });
 
 describe('decodeForm (reference §4.1)', () => {
-  const decode = (contentType: string, bytes: Buffer) =>
-    decodeForm(
-      {
-        contentType,
-        takeFromLimit: () => expect.fail(),
-        readBody: async () => ({ kind: 'read', bytes }),
-        traceparent: undefined,
-      },
-      8_000,
-    );
-
   test.each([
     ['application/json', 512 * 1024],
     ['application/x-www-form-urlencoded', 8_000],
@@ -65,11 +67,10 @@ describe('decodeForm (reference §4.1)', () => {
   });
 
   test('rejects a part with Content-Transfer-Encoding, which would be decoded to other characters', async () => {
-    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = 'Content-Disposition: form-data; name="a"';
     const encoded = `${head}\r\nContent-Transfer-Encoding: base64`;
     const value = Buffer.from('aĠb ŁŎ').toString('base64');
-    expect(await decode(type, multipart([['a', value, encoded]]))).toEqual({
+    expect(await decode(MULTIPART, multipart([['a', value, encoded]]))).toEqual({
       kind: 'malformedForm',
     });
   });
@@ -82,7 +83,6 @@ describe('decodeForm (reference §4.1)', () => {
     ['charset="utf\\-8"', 'form'],
     ['format=charset', 'form'],
   ])('treats a part that declares %s as %s', async (parameter, kind) => {
-    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = `Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; ${parameter}`;
     // A value that looks like a header declares nothing.
     const value = 'Content-Type: text/plain; charset=latin1\r\n\r\nb';
@@ -90,7 +90,7 @@ describe('decodeForm (reference §4.1)', () => {
       ['b', value],
       ['a', '1', head],
     ]);
-    expect(await decode(type, body)).toMatchObject({ kind });
+    expect(await decode(MULTIPART, body)).toMatchObject({ kind });
   });
 
   test('reports that a value is not text, and that a part is a file', async () => {
@@ -102,11 +102,10 @@ describe('decodeForm (reference §4.1)', () => {
       file: false,
       notText: true,
     });
-    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const head = 'Content-Disposition: form-data; name="f"; filename="a.txt"';
     expect(
       await decode(
-        type,
+        MULTIPART,
         multipart([
           ['a', '1'],
           ['f', 'x', head],
@@ -123,17 +122,6 @@ describe('decodeForm (reference §4.1)', () => {
 });
 
 describe('decodeForm, cost of refusals (reference §3.6)', () => {
-  const decode = (contentType: string, bytes: Buffer) =>
-    decodeForm(
-      {
-        contentType,
-        takeFromLimit: () => expect.fail(),
-        readBody: async () => ({ kind: 'read', bytes }),
-        traceparent: undefined,
-      },
-      32_000,
-    );
-
   /** Returns the minimum duration of each run, in turn, to reduce noise from a busy machine. */
   async function leastOf(...runs: (() => unknown)[]): Promise<number[]> {
     const least = runs.map(() => Number.POSITIVE_INFINITY);
@@ -148,15 +136,28 @@ describe('decodeForm, cost of refusals (reference §3.6)', () => {
   }
 
   test('reads 100 parts, and rejects more than 100 faster than it reads 100', async () => {
-    const type = 'multipart/form-data; boundary=----boundary-of-the-tests';
     const of = (count: number) => multipart(Array.from({ length: count }, (_, n) => [`n${n}`, ''] as const));
-    expect(await decode(type, of(100))).toMatchObject({ kind: 'form', names: { length: 100 } });
-    expect(await decode(type, of(101))).toEqual({ kind: 'malformedForm' });
+    expect(await decode(MULTIPART, of(100))).toMatchObject({ kind: 'form', names: { length: 100 } });
+    expect(await decode(MULTIPART, of(101))).toEqual({ kind: 'malformedForm' });
     const [many = 0, few = 0] = await leastOf(
-      () => decode(type, of(400)),
-      () => decode(type, of(100)),
+      () => decode(MULTIPART, of(400)),
+      () => decode(MULTIPART, of(100)),
     );
     expect(many).toBeLessThan(few);
+  });
+});
+
+describe('a multipart value that looks like parts', () => {
+  test.each([
+    ['lines that begin with two hyphens', '\r\n--'.repeat(200)],
+    ['a part of another boundary in Latin-1', '\r\n--x\r\nContent-Type: text/plain; charset=latin1\r\n\r\nx'],
+  ])('is one value: %s', async (_what, value) => {
+    expect(await decode(MULTIPART, multipart([['message', value]]))).toMatchObject({ values: { message: value } });
+  });
+
+  test('may have a head whose name only ends like that of the content type', async () => {
+    const head = 'Content-Disposition: form-data; name="message"\r\nX-Content-Type: text/plain; charset=latin1';
+    expect(await decode(MULTIPART, multipart([['', 'x', head]]))).toMatchObject({ values: { message: 'x' } });
   });
 });
 

@@ -4,6 +4,7 @@ import { acceptLead } from '../../src/intake/leads.ts';
 import { subscribe } from '../../src/intake/subscribe.ts';
 import { post } from '../support/forms.ts';
 import { scenario } from '../support/scenario.ts';
+import { errorsIn, startService } from '../support/service.ts';
 import { answering } from '../support/upstream.ts';
 
 const at = scenario();
@@ -59,4 +60,16 @@ test.each([
   const answer = await post(at.service, '/api/leads', 'json', { ...lead, message: sentence });
   expect([answer.status, answer.headers.has('submission-reference')]).toEqual([502, true]);
   expect(answer.body.error).toBe(`${sentence} You don’t need to send it again.`);
+});
+
+test('a refused page that can’t be made shows the problem alone, and the log has the error', async () => {
+  const pages = () => Promise.reject(new Error('no pages'));
+  const service = await startService({ parts: { pages } });
+  const answer = await post(service, '/api/leads', 'urlencoded', { form: 'contact' });
+  const [line, ...others] = errorsIn(service.logs).map((text) => JSON.parse(text));
+  await service.close();
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+  expect(answer.text).toContain('<h1>');
+  expect(others).toEqual([]);
+  expect(line).toMatchObject({ msg: 'page of refused form not rendered', err: { message: 'no pages' } });
 });

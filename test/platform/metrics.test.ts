@@ -195,22 +195,109 @@ test('neither counts nor warns about X-Forwarded-For of a trusted proxy', async 
   expect(service.logs.join()).not.toContain('TRUST_PROXY');
 });
 
+const steady = {
+  route: routes.metrics,
+  forms: ['contact'],
+  outboxDepth: async () => ({}),
+  submissions: async () => ({ sending: 0, waiting: 0, undelivered: 0, oldestWaitingSeconds: 0 }),
+  storeAnswers: async () => true,
+  usesFallbackLimits: () => false,
+};
+
+/** Opens metrics over these sources. `scrape` returns the status of a scrape and its lines with that prefix. */
+async function openOver(sources: Partial<Parameters<typeof openMetrics>[2]> = {}) {
+  const port = await freePort();
+  const metrics = await openMetrics('127.0.0.1', port, { ...steady, ...sources });
+  onTestFinished(() => metrics.close());
+  const scrape = async (prefix: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+    const lines = (await answer.text()).split('\n').filter((line) => line.startsWith(prefix));
+    return { status: answer.status, lines: lines.toSorted() };
+  };
+  return { metrics, port, scrape };
+}
+
+test('exposes confirmations, subscribers and honeypots from the start with 0, and then each count', async () => {
+  const { metrics, scrape } = await openOver();
+  const zeros = async (name: string) => (await scrape(name)).lines;
+  const of = (name: string, label: string, counts: Record<string, number>) =>
+    Object.entries(counts).map(([value, count]) => `${name}{${label}="${value}"} ${count}`);
+  const confirmations = { asked: 0, declined: 0, expired: 0, failed: 0, reported: 0, submitted: 0 };
+  const subscribers = { confirmed: 0, expired: 0, pending: 0, unsubscribed: 0 };
+  const [asked, joined, bots] = ['service_confirmations_total', 'service_subscribers_total', 'service_honeypot_total'];
+  expect(await zeros(asked)).toEqual(of(asked, 'status', confirmations));
+  expect(await zeros(joined)).toEqual(of(joined, 'status', subscribers));
+  expect(await zeros(bots)).toEqual(of(bots, 'form', { contact: 0 }));
+
+  metrics.countConfirmation('asked');
+  metrics.countConfirmation('declined', 3);
+  metrics.countSubscriber('pending');
+  metrics.countSubscriber('expired', 4);
+  metrics.countHoneypot('contact');
+  expect(await zeros(asked)).toEqual(of(asked, 'status', { ...confirmations, asked: 1, declined: 3 }));
+  expect(await zeros(joined)).toEqual(of(joined, 'status', { ...subscribers, expired: 4, pending: 1 }));
+  expect(await zeros(bots)).toEqual(of(bots, 'form', { contact: 1 }));
+});
+
+test('counts executions and confirmations of sandbox clients in series of their own', async () => {
+  const { metrics, scrape } = await openOver();
+  metrics.countExecution('contact', 'submitted', true);
+  metrics.countConfirmation('asked', 1, true);
+  const executions = await scrape('service_executions_total{action="contact",status="submitted"');
+  expect(executions.lines).toEqual([
+    'service_executions_total{action="contact",status="submitted",sandbox="true"} 1',
+    'service_executions_total{action="contact",status="submitted"} 0',
+  ]);
+  const { lines } = await scrape('service_confirmations_total{status="asked"');
+  expect(lines).toContain('service_confirmations_total{status="asked",sandbox="true"} 1');
+});
+
+test('shows only the statuses that have rows now, and no status while the store is unavailable', async () => {
+  let isAway = false;
+  const away = async <T>(value: T) => {
+    if (isAway) throw new Error('The store is away.');
+    return value;
+  };
+  let depth: Record<string, number> = { pending: 2, failed: 1 };
+  const { scrape } = await openOver({
+    outboxDepth: () => away(depth),
+    submissions: async () => away(await steady.submissions()),
+  });
+  const messages = 'service_outbox_messages{';
+  const shown = (counts: Record<string, number>) =>
+    Object.entries(counts).map(([status, count]) => `${messages}status="${status}"} ${count}`);
+  expect((await scrape(messages)).lines).toEqual(shown({ failed: 1, pending: 2 }));
+  depth = { pending: 1 };
+  expect((await scrape(messages)).lines).toEqual(shown({ pending: 1 }));
+  isAway = true;
+  expect(await scrape(messages)).toEqual({ status: 200, lines: [] });
+  expect((await scrape('service_submissions{')).lines).toEqual([]);
+  const { lines } = await scrape('service_submission_oldest_waiting_seconds');
+  expect(lines).toEqual([expect.stringMatching(/ nan$/i)]);
+});
+
+test('answers 503 if a value fails for a reason that nobody expected', async () => {
+  const { scrape } = await openOver({ storeAnswers: () => Promise.reject(new RangeError('a defect')) });
+  expect(await scrape('')).toEqual({ status: 503, lines: [''] });
+});
+
+test('throws if its port is in use', async () => {
+  const { port } = await openOver();
+  await expect(openMetrics('127.0.0.1', port, steady)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
 test('waits on close for a running collection, which queries the store', async () => {
   const port = await freePort();
   let answer = () => {};
   let asked = false;
   const metrics = await openMetrics('127.0.0.1', port, {
-    route: routes.metrics,
-    forms: [],
+    ...steady,
     outboxDepth: () => {
       asked = true;
       return new Promise((resolve) => {
         answer = () => resolve({});
       });
     },
-    submissions: async () => ({ sending: 0, waiting: 0, undelivered: 0, oldestWaitingSeconds: 0 }),
-    storeAnswers: async () => true,
-    usesFallbackLimits: () => false,
   });
   const scraped = fetch(`http://127.0.0.1:${port}/metrics`).catch(() => 'cut');
   await until(() => asked);

@@ -77,8 +77,8 @@ function definitionsIn(database: DatabaseSync): Definitions {
     rows.map(({ type, name, tbl_name, sql }) => {
       // Another version of Kysely may define its own tables differently.
       if (String(name).startsWith('kysely_')) return [`${type} ${name}`, ''];
-      // White space and quotation marks have no meaning here.
-      return [`${type} ${name}`, `${tbl_name} ${sql}`.replaceAll('"', '').replaceAll(/\s+/g, ' ')];
+      // White space has no meaning, and a migration may be indented in another way.
+      return [`${type} ${name}`, `${tbl_name} ${sql}`.replaceAll(/\s+/g, ' ')];
     }),
   );
 }
