@@ -70,6 +70,20 @@ test('the log keeps the first megabyte of the lines for a reader that has stoppe
   expect(pipe.text()).toMatch(/x\nlast\n$/);
 });
 
+test('the log tries again once a second while nothing can be written, and not more often for further lines', () => {
+  const timers: { ms: number; callback: () => void }[] = [];
+  const after = (ms: number, callback: () => void) => {
+    timers.push({ ms, callback });
+    return () => {};
+  };
+  const write = lineWriter(openSync('/dev/full', 'w'), { after });
+  for (let second = 1; second <= 3; second += 1) {
+    for (const line of lines.slice(0, 3)) write(line);
+    expect(timers.map(({ ms }) => ms)).toEqual([1_000]);
+    timers.shift()?.callback();
+  }
+});
+
 test('the log survives a full disk', () => {
   const write = lineWriter(openSync('/dev/full', 'w'), { after: () => () => {} });
   for (const line of lines) write(line);

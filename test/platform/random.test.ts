@@ -1,0 +1,42 @@
+/** Ids, random numbers and keys. */
+import { createPrivateKey } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { isId, newId, newPrivateKey, randomInt, randomSecret } from '../../src/platform/random.ts';
+
+test('newId makes ids that are accepted and differ, and whose time grows', () => {
+  const ids = Array.from({ length: 100 }, newId);
+  expect(ids.filter(isId)).toEqual(ids);
+  expect(new Set(ids).size).toBe(100);
+  const times = ids.map((each) => each.slice(0, '019a0b1c-2d3e'.length));
+  expect(times.toSorted()).toEqual(times);
+});
+
+const id = '019a0b1c-2d3e-7f40-8a5b-6c7d8e9f0a1b';
+test.each([` ${id}`, `${id} `, id.toUpperCase(), id.replaceAll('-', ''), `${id}0`, id.replace('019a', '19a'), ''])(
+  '%j is no id',
+  (text) => {
+    expect([isId(id), isId(text)]).toEqual([true, false]);
+  },
+);
+
+test.each([
+  [-1, [0]],
+  [0, [0]],
+  [1, [0]],
+  [2, [0, 1]],
+  [3, [0, 1, 2]],
+])('randomInt(%i) returns each of %j', (limit, expected) => {
+  const drawn = new Set(Array.from({ length: 200 }, () => randomInt(limit)));
+  expect([...drawn].toSorted()).toEqual(expected);
+});
+
+test('randomSecret has the given number of bytes', () => {
+  const [one, other] = [randomSecret(32), randomSecret(32)];
+  expect([one.length, one.equals(other)]).toEqual([32, false]);
+});
+
+test('newPrivateKey is a PEM block of PKCS #8 with a key of P-256', () => {
+  const pem = newPrivateKey();
+  expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+  expect(createPrivateKey(pem).asymmetricKeyDetails?.namedCurve).toBe('prime256v1');
+});
