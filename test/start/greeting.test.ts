@@ -142,6 +142,41 @@ test.each([
   expect(text).not.toContain(key);
 });
 
+test.each([
+  [{ OPERATOR_CONSOLE: 'on' }, ['  Console  https://paint.example/operator/sign-in'], 'on'],
+  [{}, [], 'off, not set: OPERATOR_CONSOLE'],
+])(
+  'the greeting of production with %j names the site, the agents, the clients and each feature',
+  (more, console, on) => {
+    const text = greeting(factsOf({ ...production, HOST: '0.0.0.0', PORT: '4100', ...more }));
+    expect(text.split('\n')).toEqual([
+      'Lead intake 1.2.3, production, on 0.0.0.0:4100. Settings file: /srv/app/.env.',
+      '  Site     https://paint.example',
+      ...console,
+      '  Agents   https://paint.example/agents',
+      '  Clients  1',
+      '',
+      '  form submissions  on',
+      '  agent actions     off, not set: PREVIEW_SIGNING_KEYS, AGENT_CREDENTIALS_FILE',
+      '  subscriptions     off, not set: SMTP_URL',
+      '  metrics           off, not set: METRICS_PORT',
+      `  operator console  ${on}`,
+      '',
+    ]);
+  },
+);
+
+test('the greeting of local mode without a link names no console, and says that SMTP_URL sends mails', () => {
+  const text = greeting(factsOf({ SMTP_URL: 'smtp://127.0.0.1', MAIL_FROM: 'a@b.example' }));
+  expect(text).toContain('  Mails    sent through SMTP_URL\n');
+  expect(text).not.toContain('Console');
+  expect(text.split('\n').slice(1, 4)).toEqual([
+    '',
+    '  Site     http://127.0.0.1:3000',
+    '  Agents   http://127.0.0.1:3000/agents',
+  ]);
+});
+
 test('the greeting is one line of JSON with the same facts and no secrets on a pipe', () => {
   const environment = { ...production, PREVIEW_SIGNING_KEYS: key };
   const text = greeting(factsOf(environment, { onTerminal: undefined }));
@@ -149,10 +184,13 @@ test('the greeting is one line of JSON with the same facts and no secrets on a p
   expect(JSON.parse(text)).toMatchObject({
     level: 'info',
     time: '2026-09-01T12:00:00.000Z',
+    msg: 'service started',
     version: '1.2.3',
     mode: 'production',
     site: 'https://paint.example',
+    agents: 'https://paint.example/agents',
     reference: 'https://paint.example/reference',
+    tokenFile: '/srv/data/agent-token',
     leads: 'http',
     mail: 'none',
     clients: 1,

@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { CredentialsFault } from '../../src/credentials/file.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { routes } from '../../src/routes.ts';
 import { readSettings } from '../../src/settings/settings.ts';
-import { describeStartFault } from '../../src/start/start-errors.ts';
+import { ContentFault } from '../../src/site/content-overrides.ts';
+import { StartFault } from '../../src/start/first-run.ts';
+import { databaseFault, describeStartFault } from '../../src/start/start-errors.ts';
+import { StorageUnavailable } from '../../src/storage/database.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { freePort } from '../support/free-port.ts';
 
@@ -125,10 +129,55 @@ test('the error of a start names METRICS_PORT if it is in use, and suggests a po
 
 test.each([
   [3001, 'PORT=3002 npm start'],
+  [65_534, 'PORT=65535 npm start'],
   [65_535, 'PORT=3000 npm start'],
 ])('the error of a start suggests a port other than the used port %i', (port, suggested) => {
   const fault = Object.assign(new Error(), { code: 'EADDRINUSE', port });
   const { sentence } = describeStartFault(fault, settingsOf({ PORT: `${port}` }));
   expect(sentence).toMatch(new RegExp(`^Port ${port} is already in use`));
   expect(sentence).toContain(suggested);
+});
+
+const remedy = 'DATA_DIR="$HOME/lead-intake" npm start';
+const host = 'HOST is not an address of this machine, so set HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.';
+const codes: [code: string, sentence: string, exitCode: number][] = [
+  ...['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].map((code): [string, string, number] => [code, host, 78]),
+  [
+    'EACCES',
+    `The service can’t listen on this port or can’t write a folder, so set PORT above 1023, or set DATA_DIR to a folder that you own: ${remedy}`,
+    1,
+  ],
+  ['EROFS', `The disk is read-only, so set DATA_DIR to a folder that you can write: ${remedy}`, 1],
+  ['EMFILE', 'The service could not start: It broke.', 1],
+];
+test.each(codes)('the error of a start for the code %s is %j with the status %i', (code, sentence, exitCode) => {
+  const fault = Object.assign(new Error('It broke.'), { code });
+  expect(describeStartFault(fault, settingsOf({}))).toEqual({ sentence, exitCode });
+  expect(describeStartFault(fault)).toEqual({ sentence, exitCode });
+});
+
+test.each([
+  [new CredentialsFault('Correct the file.'), 78],
+  [new ContentFault('Correct the page.'), 78],
+  [new StartFault('Remove the key.'), 1],
+])('the error of a start is the own sentence of %s, with the status %i', (fault, exitCode) => {
+  expect(describeStartFault(fault)).toEqual({ sentence: fault.message, exitCode });
+});
+
+test.each([
+  ['42501', 'because this role may not use the tables. Let their owner grant all rights'],
+  ['28P01', 'because the server refuses the password of this role. Correct the password'],
+  ['53300', 'PostgreSQL can’t be used. It is away. Check DATABASE_URL.'],
+])('the error of a start explains the SQLSTATE %s of PostgreSQL', (code, words) => {
+  const away = new StorageUnavailable('It is away.', { cause: Object.assign(new Error(), { code }) });
+  expect(databaseFault(away, settingsOf({ DATABASE_URL: 'postgres://127.0.0.1/none' }))).toContain(words);
+});
+
+test('the error of a start has a sentence before the settings are read', () => {
+  const inUse = Object.assign(new Error(), { code: 'EADDRINUSE', port: 4000 });
+  expect(describeStartFault(inUse).sentence).toMatch(/set PORT to a free port: PORT=4001 npm start$/);
+  const away = new StorageUnavailable('It is away.');
+  expect(describeStartFault(away).sentence).toBe(
+    'The database can’t be used. It is away. Check DATABASE_URL, DATA_DIR and the disk.',
+  );
 });
