@@ -94,7 +94,7 @@ test('the next start writes the missing client if the first start ended after it
   await prepare();
   const token = textOf('agent-token');
   rmSync(join(dataDir, 'agents.json'));
-  await prepare();
+  expect(await prepare()).toMatchObject({ firstRun: true });
   expect(textOf('agent-token')).toBe(token);
   expect(textOf('agents.json')).toContain(digestOfToken(token.trim()));
 });
@@ -102,7 +102,8 @@ test('the next start writes the missing client if the first start ended after it
 test('the first start uses keys from the settings and creates no key files', async () => {
   const key = Buffer.alloc(32, 'key');
   const prepared = await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') });
-  expect(prepared.previewSigningKeys).toEqual([key]);
+  expect(prepared).toMatchObject({ previewSigningKeys: [key], firstRun: true });
+  expect(await prepare({ PREVIEW_SIGNING_KEYS: key.toString('base64') })).toMatchObject({ firstRun: false });
   expect(readdirSync(dataDir)).not.toContain('preview-signing-key');
   await prepare({ RECEIPT_SIGNING_KEYS: newKey(), DATA_DIR: join(dataDir, 'other') });
   expect(readdirSync(join(dataDir, 'other'))).not.toContain('receipt-signing-key');
@@ -110,7 +111,7 @@ test('the first start uses keys from the settings and creates no key files', asy
 
 test('the first start creates no client with AGENT_CREDENTIALS_FILE set, or in an existing agents.json', async () => {
   const own = await prepare({ AGENT_CREDENTIALS_FILE: join(dataDir, 'own.json') });
-  expect(own.tokenFile).toBeUndefined();
+  expect(own).toMatchObject({ tokenFile: undefined, firstRun: true });
   expect(readdirSync(dataDir).sort()).toEqual(['preview-signing-key', 'receipt-signing-key']);
   writeFileSync(join(dataDir, 'agents.json'), '{"clients":[]}');
   expect(await prepare()).toMatchObject({ tokenFile: undefined, firstRun: false });

@@ -48,4 +48,20 @@ describe.runIf(create !== undefined)('readAndWrite on a pool', () => {
     expect(told).toEqual(['insert']);
     expect(await kept()).toEqual(['a']);
   });
+
+  test('commits all changes of a bulk write together, or none of them', async () => {
+    const both = (one: string, other: string) =>
+      store.writeBulk(async (tx) => [
+        await tx.change({ change: insert(one) }),
+        await tx.change({ change: insert(other) }),
+      ]);
+    expect(await both('a', 'b')).toEqual([1, 1]);
+    expect(told).toEqual(['begin', 'insert', 'insert', 'commit']);
+    const fails = store.writeBulk(async (tx) => {
+      await tx.change({ change: insert('c') });
+      throw new RangeError('a defect');
+    });
+    await expect(fails).rejects.toThrow('a defect');
+    expect(await kept()).toEqual(['a', 'b']);
+  });
 });
