@@ -30,9 +30,20 @@ export function lineWriter(fd: number, clock: Pick<Clock, 'after'>): (line: stri
     }
   };
   return (line) => {
-    const bytes = Buffer.from(line);
-    if (kept.length === 0) kept = bytes;
-    else if (kept.length + bytes.length <= KEPT_BYTES) kept = Buffer.concat([kept, bytes]);
+    const written = kept.length === 0 ? writeSome(fd, line) : 0;
+    const missing = Buffer.byteLength(line) - written;
+    if (missing === 0) return;
+    if (kept.length === 0 || kept.length + missing <= KEPT_BYTES)
+      kept = Buffer.concat([kept, Buffer.from(line).subarray(written)]);
     write();
   };
+}
+
+/** Returns the number of bytes that the file descriptor took, which is 0 after a failure. */
+function writeSome(fd: number, line: string): number {
+  try {
+    return writeSync(fd, line);
+  } catch {
+    return 0;
+  }
 }
