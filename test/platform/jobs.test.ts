@@ -107,3 +107,22 @@ test.each([
     expect(runs).toHaveLength(expected);
   },
 );
+
+test('a job without options reports the first of several failures, and does not run at its close', async () => {
+  const reported: unknown[] = [];
+  let runs = 0;
+  const work = () => {
+    runs += 1;
+    return Promise.reject(fault);
+  };
+  const job = openJob({ clock: systemClock, everyMs: 60, work, failed: (error) => void reported.push(error) });
+  for (let times = 1; times <= 2; times += 1) await job.run();
+  await job.close();
+  expect([runs, reported]).toEqual([2, [fault]]);
+});
+
+test('a job that tells nobody about its failures survives them, and can be closed before its start', async () => {
+  const job = openJob({ clock: systemClock, everyMs: 60, work: () => Promise.reject(fault) });
+  await expect(job.run()).resolves.toBeUndefined();
+  await expect(job.close()).resolves.toBeUndefined();
+});

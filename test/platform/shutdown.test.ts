@@ -14,6 +14,7 @@ async function drained(isWatched: boolean): Promise<string[]> {
     },
   };
   const drain = openDrain(clock);
+  expect([drain.isDraining(), drain.isRefusing()]).toEqual([false, false]);
   drain.onDraining(() => told.push(`draining: ${drain.isDraining()}`));
   let endWork = () => {};
   await drain.drain({
