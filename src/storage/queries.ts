@@ -148,8 +148,12 @@ export function readAndWrite(db: Kysely<Schema>): Pick<Storage, 'compile' | 'rea
   return {
     compile,
     read: async (query) => (await db.executeQuery('read' in query ? query.read : compile(query))).rows,
-    // The server itself shares commits between connections. A prepared change is one statement here (`nestsChanges`).
-    write: (change) => ('change' in change ? runChange(db, change) : transact(db, change, runChange)),
+    // The server itself shares commits between connections.
+    write: (change) => {
+      if (!('change' in change)) return transact(db, change, runChange);
+      if (change.second === undefined) return runChange(db, change);
+      return transact(db, (tx) => tx.change(change), runChange);
+    },
     writeBulk: (change) => transact(db, change, runChange),
   };
 }

@@ -40,6 +40,7 @@ describe.runIf(create !== undefined)('readAndWrite on a pool', () => {
         .values({ ...values, id: id })
         .onConflict((conflict) => conflict.column('id').doNothing()),
     ) as unknown as Change['change'];
+  const strict = (id: string) => store.compile((on) => on.insertInto('operator_audit').values({ ...values, id: id }));
   const kept = async () =>
     (await store.read((on) => on.selectFrom('operator_audit').select('id').orderBy('id'))).map((row) => row.id);
 
@@ -47,6 +48,16 @@ describe.runIf(create !== undefined)('readAndWrite on a pool', () => {
     expect(await store.write({ change: insert('a') })).toBe(1);
     expect(told).toEqual(['insert']);
     expect(await kept()).toEqual(['a']);
+  });
+
+  test('sends the second statement in the same transaction, and only if the first changed a row', async () => {
+    expect(await store.write({ change: insert('a'), second: strict('b') })).toBe(1);
+    expect(told).toEqual(['begin', 'insert', 'insert', 'commit']);
+    told.length = 0;
+    expect(await store.write({ change: insert('a'), second: strict('c') })).toBe(0);
+    expect(told).toEqual(['begin', 'insert', 'commit']);
+    await expect(store.write({ change: insert('d'), second: strict('b') })).rejects.toThrow();
+    expect(await kept()).toEqual(['a', 'b']);
   });
 
   test('commits all changes of a bulk write together, or none of them', async () => {
