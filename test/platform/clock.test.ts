@@ -1,19 +1,7 @@
-/** Times and time zones, which come from settings and from files, and the machine's own timers. */
+/** Time zones, which come from settings, and timers. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { every, isIsoTime, isTimeZone, processTimeZone, systemClock } from '../../src/platform/clock.ts';
+import { every, isTimeZone, processTimeZone, systemClock } from '../../src/platform/clock.ts';
 import { steppedClock } from '../support/clock.ts';
-
-test.each([
-  ['2026-09-01T12:00:00.000Z', true],
-  ['2026-09-01T12:00:00Z', false],
-  ['2026-09-01T14:00:00.000+02:00', false],
-  ['2026-09-01', false],
-  ['2026-02-30T12:00:00.000Z', false],
-  ['soon', false],
-  ['', false],
-])('isIsoTime(%j) is %s', (text, expected) => {
-  expect(isIsoTime(text)).toBe(expected);
-});
 
 test.each([
   ['Europe/Berlin', true],

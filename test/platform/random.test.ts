@@ -1,23 +1,14 @@
-/** Ids, random numbers and keys. */
+/** Random ids, numbers and keys. */
 import { createPrivateKey } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isId, newId, newPrivateKey, randomInt, randomSecret } from '../../src/platform/random.ts';
+import { newId, newPrivateKey, randomInt, randomSecret } from '../../src/platform/random.ts';
 
-test('newId makes ids that are accepted and differ, and whose time grows', () => {
+test('newId makes ids that differ, and whose time grows', () => {
   const ids = Array.from({ length: 100 }, newId);
-  expect(ids.filter(isId)).toEqual(ids);
   expect(new Set(ids).size).toBe(100);
   const times = ids.map((each) => each.slice(0, '019a0b1c-2d3e'.length));
   expect(times.toSorted()).toEqual(times);
 });
-
-const id = '019a0b1c-2d3e-7f40-8a5b-6c7d8e9f0a1b';
-test.each([` ${id}`, `${id} `, id.toUpperCase(), id.replaceAll('-', ''), `${id}0`, id.replace('019a', '19a'), ''])(
-  '%j is no id',
-  (text) => {
-    expect([isId(id), isId(text)]).toEqual([true, false]);
-  },
-);
 
 test.each([
   [-1, [0]],
