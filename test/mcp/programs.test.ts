@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { quote } from '../support/agent.ts';
+import { freePort } from '../support/free-port.ts';
 import { callTool, confirmed, toolNames } from '../support/mcp.ts';
 import { type ServiceProcess, startProcess, temporaryFolder } from '../support/process.ts';
 import { tokens } from '../support/service.ts';
@@ -141,8 +142,9 @@ describe('client over stdio', () => {
 test('mcp-remote connects with OAuth and sends once, although the service is killed between calls', async () => {
   const home = temporaryFolder();
   const information = { client_id: 'acme', client_secret: tokens.both };
+  // Without a port, the program calculates one from the address of the service, and ends if it is taken.
   const argv = [
-    ...[entryOf('mcp-remote', 'mcp-remote'), `${service.url}/connect`, '--allow-http'],
+    ...[entryOf('mcp-remote', 'mcp-remote'), `${service.url}/connect`, String(await freePort()), '--allow-http'],
     ...['--static-oauth-client-info', JSON.stringify(information)],
   ];
   // No browser is on this path, so the program writes the address of the page.
@@ -154,7 +156,7 @@ test('mcp-remote connects with OAuth and sends once, although the service is kil
   });
   const client = new Client({ name: 'host', version: '1.0.0' });
   const connecting = client.connect(transport);
-  const page = () => /http:\/\/\S+\/oauth\/authorize\?\S+/.exec(written)?.[0];
+  const page = () => /http:\/\/\S+\/oauth\/authorize\?\S+(?=\s)/.exec(written)?.[0];
   await until(() => page() !== undefined);
   const headers = { 'sec-fetch-site': 'same-origin' };
   const body = new URLSearchParams({ do: 'connect' });
