@@ -147,10 +147,12 @@ describe('German example', () => {
     [1, '1 Sekunde'],
     [90, '90 Sekunden'],
     [60, '1 Minute'],
+    [120, '2 Minuten'],
     [121, '3 Minuten'],
     [3599, '60 Minuten'],
     [3600, '1 Stunde'],
     [7199, '120 Minuten'],
+    [7200, '2 Stunden'],
     [86_400, '24 Stunden'],
   ])('shows a wait of %i seconds as %s', (seconds, words) => {
     expect(shortWait(seconds, 'de')).toBe(words);
