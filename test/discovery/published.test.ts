@@ -8,6 +8,8 @@ import { startDiscovery } from './discovery-server.ts';
 
 test.each([
   ['/api/agent/manifest', 'manifest.json'],
+  ['/api/agent/content', 'content.json'],
+  ['/api/agent/content?resource=quote', 'content-quote.json'],
   ['/.well-known/api-catalog', 'api-catalog.json'],
   ['/.well-known/ard.json', 'ard.json'],
   ['/.well-known/agent-skills/index.json', 'skills.json'],
