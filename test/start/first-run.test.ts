@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -188,6 +189,16 @@ describe.each(['agent-token', 'preview-signing-key', 'receipt-signing-key'])(
       expect(fault.message).toBe(
         `${join(dataDir, name)} is ${kind}, not a file, so remove it, and the next start creates a new file.`,
       );
+    });
+
+    test('leaves a symbolic link to no file in place, and throws StartFault', async () => {
+      mkdirSync(dataDir, { recursive: true });
+      symlinkSync('missing', join(dataDir, name));
+      const fault = await prepare().catch((error) => error);
+      expect(fault).toBeInstanceOf(StartFault);
+      expect(fault.message).toMatch(/^The folder .+ can’t be written \(ENOENT\)/);
+      expect(readlinkSync(join(dataDir, name))).toBe('missing');
+      expect(readdirSync(dataDir).filter((each) => each.endsWith('.tmp'))).toEqual([]);
     });
 
     test('reads the file through a symbolic link', async () => {
