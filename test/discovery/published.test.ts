@@ -1,7 +1,7 @@
 /**
  * The documents that other programs read, as one deployment publishes them. A changed name or sentence shows in the
- * difference of a commit. The reference shows what `openapi.json` contains. After a change, run
- * `npm test -- test/discovery/published.test.ts -u` and read the difference.
+ * difference of a commit. After a change, run `npm test -- test/discovery/published.test.ts -u` and read the
+ * difference.
  */
 import { expect, test } from 'vitest';
 import { startDiscovery } from './discovery-server.ts';
@@ -20,6 +20,7 @@ function lines(value: unknown, indent = ''): string {
 
 test.each([
   ['/api/agent/manifest', 'manifest.json'],
+  ['/openapi.json', 'openapi.json'],
   ['/reference.md', 'reference.md'],
   ['/llms.txt', 'llms.txt'],
   ['/api/agent/content', 'content.json'],
