@@ -171,6 +171,48 @@ describe('/agents/openapi.json', () => {
     expect(JSON.stringify(document)).not.toMatch(/previewAction|executeAction|getManifest/);
   });
 
+  test('describes the deployment and has the components of the whole document', async () => {
+    const { paths: _, components, ...rest } = await json('/agents/openapi.json');
+    const whole = await json('/openapi.json');
+    expect(rest).toEqual({
+      openapi: '3.1.1',
+      info: {
+        title: 'Paint Match: agent actions',
+        description: expect.stringMatching(/preview, then, only after the user .* has explicitly agreed, execute\.$/),
+        version: '2026-09-01',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      externalDocs: { description: 'For AI assistants.', url: `${service.url}/agents` },
+      servers: [{ url: service.url, description: 'This deployment.' }],
+    });
+    expect(whole.components).toMatchObject(components);
+    expect(components.securitySchemes).toEqual(whole.components.securitySchemes);
+  });
+
+  test.each(Object.values(forms))('has the operations of the whole document for $name', async ({ name, purpose }) => {
+    const document = await json('/agents/openapi.json');
+    const whole = await json('/openapi.json');
+    const named = (value: object) =>
+      JSON.parse(
+        JSON.stringify(value)
+          .replaceAll('previewAction', `preview_${name}`)
+          .replaceAll('executeAction', `execute_${name}`),
+      );
+    for (const step of ['preview', 'execute']) {
+      const { post } = whole.paths[`/api/agent/actions/{action}/${step}`];
+      const own = document.paths[`/api/agent/actions/${name}/${step}`].post;
+      expect(own.summary).toBe(`${post.summary}: ${purpose}`);
+      for (const member of ['description', 'security']) expect(own[member]).toEqual(named(post[member]));
+      const { 200: done, ...failures } = own.responses;
+      const { 200: wholeDone, 404: _, ...wholeFailures } = post.responses;
+      expect(failures).toEqual(named(wholeFailures));
+      expect(done.headers).toEqual(wholeDone.headers);
+      // The path of this document has no parameter that the link to the second step could fill in.
+      const { parameters: __, ...link } = named(wholeDone.links?.execute ?? {});
+      expect(done.links?.execute ?? {}).toEqual(link);
+    }
+  });
+
   test('contains exactly the components that it refers to', async () => {
     const document = await json('/agents/openapi.json');
     const text = JSON.stringify(document);
