@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultAssets, overrideAssets } from '../../src/site/assets.ts';
+import { frameOf } from '../../src/site/layout.ts';
+import { defaultWords } from '../../src/site/words.ts';
 
 const none = { css: undefined, logo: undefined, photo: undefined, picture: undefined };
 const body = Buffer.from('body');
@@ -41,5 +43,24 @@ test('overrideAssets() adds the photo of the contractor, and replaces the pictur
     ...defaultAssets,
     photo: asset('contractor', 'jpg', 'image/jpeg'),
     picture: asset('opengraph', 'png', 'image/png'),
+  });
+});
+
+test.each([
+  ['no rule of the operator', undefined, { light: expect.stringMatching(/^#/), dark: expect.stringMatching(/^#/) }],
+  ['a rule of the operator without a background', '.own {}', expect.objectContaining({ light: expect.any(String) })],
+  ['another background of the operator', ':root { --ground: #fff }', undefined],
+])('frameOf() returns the colours of the browser with %s', (_name, css, colors) => {
+  const rules = css === undefined ? undefined : Buffer.from(css);
+  expect(frameOf(defaultWords(), overrideAssets({ ...none, css: rules })).themeColors).toEqual(colors);
+});
+
+test('frameOf() returns no colours of the browser for rules with one background only', () => {
+  const stylesheet = { ...defaultAssets.stylesheet, body: Buffer.from(':root { --ground :  #fff ; }') };
+  expect(frameOf(defaultWords(), { ...defaultAssets, stylesheet }).themeColors).toBeUndefined();
+  const both = { ...stylesheet, body: Buffer.from('a { --ground :  #fff ; } b { --ground:#000}') };
+  expect(frameOf(defaultWords(), { ...defaultAssets, stylesheet: both }).themeColors).toEqual({
+    light: '#fff',
+    dark: '#000',
   });
 });

@@ -64,6 +64,14 @@ test('shows a single code block without tabs under its language’s name, and st
   ]);
 });
 
+test('reads language and label of a code block between any spaces, and shows an empty one without both', () => {
+  const html = renderDocument(`${fence('  sh   curl  7 ', 'a')}\nText\n\n${fence('', 'b')}`).html;
+  expect(html.match(/<figcaption>.*<\/figcaption>/g)).toEqual([
+    '<figcaption>curl 7</figcaption>',
+    '<figcaption></figcaption>',
+  ]);
+});
+
 test('escapes the label of a code block', () => {
   const html = renderDocument(fence('sh <b>"x"', 'a') + fence('sh other', 'b')).html;
   expect(html).toContain('&lt;b&gt;&quot;x&quot;');

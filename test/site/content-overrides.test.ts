@@ -227,6 +227,10 @@ describe('CONTENT_DIR, invalid content', () => {
     ['words.yaml', 'fields: { colour: { label: x } }', /^CONTENT_DIR: words\.yaml: no form has a field colour\.$/],
     ['words.yaml', 'forms: { survey: {} }', /^CONTENT_DIR: words\.yaml: forms\.survey: is an unknown name\.$/],
     ['words.yaml', 'errors: { headings: { 200: x } }', /^CONTENT_DIR: words\.yaml: errors\.headings.*\.$/],
+    ['words.yaml', 'errors: { headings: { 1404: x } }', /^CONTENT_DIR: words\.yaml: errors\.headings.*\.$/],
+    ['words.yaml', 'errors: { sentences: { 4040: x } }', /^CONTENT_DIR: words\.yaml: errors\.sentences.*\.$/],
+    ['words.yaml', 'fields: { project_type: { choices: [] } }', /: .*choices: needs at least one\.$/],
+    ['words.yaml', 'fields: { project_type: { choices: [""] } }', /: .*must not be empty\.$/],
     ['site.css', '@import "a.css";', /^CONTENT_DIR: site\.css must not load anything from another address\.$/],
     ['site.css', 'a { background: url( "//x.example/a") }', /^CONTENT_DIR: site\.css must not load/],
   ])('rejects %s with the content %j in one sentence that names the file', async (name, content, sentence) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/settings/settings.ts';
+import { hasFacts } from '../../src/site/contractor.ts';
 import { openSite } from '../../src/site/site.ts';
 
 /** Returns the pages of a site with these settings and these files in CONTENT_DIR. */
@@ -105,4 +106,9 @@ test.each([
   ['CONTRACTOR_INSURED', 'x'.repeat(121), 'must have at most 120 characters'],
 ])('a start rejects %s=%j in one sentence without the value', async (name, value, sentence) => {
   await expect(pagesWith({ [name]: value })).rejects.toThrow(`${name} ${sentence}`);
+});
+
+test('hasFacts() returns true if a setting has a fact of the contractor', () => {
+  expect(hasFacts({})).toBe(false);
+  expect(hasFacts({ contractorSince: '1987' })).toBe(true);
 });

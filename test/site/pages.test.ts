@@ -305,6 +305,7 @@ describe('conditional parts', () => {
     ['Text\n\n{{#x}}\nb\n\n{{/x}}\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
     ['Text\n\n{{#x}}\nb\n{{/x}}\n\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
     ['{{#x}}\nb\n{{/x}}', 'b', ''],
+    ['a\n\n{{#x}}\n{{/x}}\n\n\nb', 'a\n\nb', 'a\n\nb'],
   ])('of %j leave the lines around them as they are', (text, shown, hidden) => {
     expect([selectPart(text, 'x', true), selectPart(text, 'x', false).trim()]).toEqual([shown, hidden]);
   });
@@ -362,8 +363,24 @@ describe('invalid content', () => {
     ['an unknown entry', file('colour: blue\n'), /colour/],
     ['a form that is not declared', file('form: survey\n'), /catalogue/],
     ['a form without its words', file('form: contact\n'), /submit and use/],
+    ['a form without its purpose', file('form: contact\nsubmit: Send\n'), /submit and use/],
+    ['a form without the text of its button', file('form: contact\nuse: to answer\n'), /submit and use/],
+    [
+      'the text after an undeclared form',
+      file('after: { contact: { title: T, description: D }, survey: { title: T, description: D } }\n'),
+      /takes names of forms alone/,
+    ],
   ])('a page with %s is rejected', (_what, text, reason) => {
     expect(() => parseContent('page.md', text)).toThrow(reason);
+  });
+
+  test('a page is listed and has no actions if its front matter does not say otherwise', () => {
+    expect(parseContent('page.md', file(''))).toMatchObject({
+      noindex: false,
+      folds: false,
+      contents: false,
+      actions: [],
+    });
   });
 
   test('an unknown placeholder is rejected', () => {
