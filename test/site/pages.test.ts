@@ -8,23 +8,11 @@ import { parseContent } from '../../src/site/content.ts';
 import { defaultFrame } from '../../src/site/layout.ts';
 import { renderDocument } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
-import { placeholderFiller, type SiteSettings, selectPart } from '../../src/site/placeholders.ts';
+import { placeholderFiller, selectPart } from '../../src/site/placeholders.ts';
 import { eventTypes } from '../../src/submissions/events.ts';
 import { formPages } from '../support/forms.ts';
+import { deployment as settings } from './deployment.ts';
 
-const settings: SiteSettings = {
-  mode: 'production',
-  mcp: 'on',
-  oauth: 'on',
-  upstream: { kind: 'inbox' },
-  mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
-  previewSigningKeys: [Buffer.alloc(32)],
-  baseUrl: 'https://paint.example',
-  operator: { name: 'Fair Coat', contact: 'help@paint.example' },
-  contractor: { id: 'c-1', name: 'Sample Painting Company' },
-  receiptRetentionDays: 123,
-  submissionRetentionDays: 45,
-};
 const hostile = `<script>alert(1)</script> <%= 7 * 7 %> & "Co" {{contact}} [a](javascript:b) *`;
 
 const pages = loadPages(settings);

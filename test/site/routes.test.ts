@@ -4,6 +4,7 @@ import { defaultAssets } from '../../src/site/assets.ts';
 import { pageNames } from '../../src/site/content-overrides.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
 import { registerSite } from '../../src/site/routes.ts';
+import { deployment } from './deployment.ts';
 
 const assets = Object.values(defaultAssets);
 
@@ -12,19 +13,7 @@ let origin: string;
 let pages: Page[];
 
 beforeAll(async () => {
-  pages = loadPages({
-    mode: 'production',
-    mcp: 'on',
-    oauth: 'on',
-    upstream: { kind: 'inbox' },
-    mail: { kind: 'files', folder: 'mail', from: 'hello@paint.example' },
-    previewSigningKeys: [Buffer.alloc(32)],
-    baseUrl: 'https://paint.example',
-    operator: { name: 'Fair Coat', contact: undefined },
-    contractor: { id: 'c-1', name: 'Sample Painting Company' },
-    receiptRetentionDays: 400,
-    submissionRetentionDays: 30,
-  });
+  pages = loadPages(deployment);
   app = Fastify();
   registerSite(app, { pageNames: pageNames(), pages: async () => pages, assets });
   origin = await app.listen({ host: '127.0.0.1', port: 0 });
