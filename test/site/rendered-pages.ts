@@ -34,7 +34,7 @@ const plain = (html: string) =>
     .replace(/(<(style|script)>).*?(?=<\/\2>)/gs, '$1')
     .replace(/-[0-9a-f]{12}\./g, '-digest.')
     .replace(/(name="send-again" value=")[^"]*/g, '$1');
-/** Returns the main part of a page, because every page of a site has the same frame. */
+/** Returns the main part of a page. Other records have the same frame. */
 const mainOf = (html: string) => `${/<main.*<\/main>/s.exec(html)?.[0]}\n`;
 /** Returns the main part without the templates for the script, which the page of a new form has as well. */
 const formOf = (html: string) => mainOf(html).replace(/<template.*?<\/template>\n/gs, '');
@@ -63,9 +63,9 @@ export function renderedPages(): [string, string][] {
     ['refused-quote.html', formOf(own('/quote').renderRefused({ values, faults }))],
     ['refused-newsletter.html', formOf(english('/newsletter').renderRefused({ values, consentMissing: true }))],
     ['limited.html', formOf(own('/contact').renderRefused({ values, notice }))],
-    ['closed.html', mainOf(closed('/contact').html)],
+    ['closed.html', closed('/contact').html],
     ['stored-quote.html', mainOf(own('/quote').renderStored('kept', 'A1B2C3'))],
-    ['stored-newsletter.html', mainOf(english('/newsletter').renderStored('left', undefined))],
+    ['stored-newsletter.html', english('/newsletter').renderStored('left', undefined)],
     ['missing.html', mainOf(renderErrorPage({ status: 404, sentence: 'There is nothing at this address.' }))],
   ];
   return pages.map(([name, text]) => [name, plain(text)]);
