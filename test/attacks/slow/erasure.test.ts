@@ -8,6 +8,7 @@ import { lastScrubDueAt } from '../../../src/storage/scrubbing.ts';
 import { signIn, startWithConsole } from '../../console/operator.ts';
 import { executeAction, previewId } from '../../support/agent.ts';
 import { post } from '../../support/forms.ts';
+import { type ServiceProcess, startProcess } from '../../support/process.ts';
 import type { Service } from '../../support/service.ts';
 import { keepRows, submissionRow } from '../../support/submissions.ts';
 import { until } from '../../support/until.ts';
@@ -29,8 +30,10 @@ const stopLoad = async () => {
 
 let upstream: ProgrammableUpstream;
 let service: Service;
-/** Duration of each answer of `/healthz`, in milliseconds. */
-let waits: number[] = [];
+/** Another service, which shares only the machine. */
+let elsewhere: ServiceProcess;
+/** Duration of each answer of `/healthz`, in milliseconds: of the service, and of the other. */
+let waits: [number[], number[]] = [[], []];
 const people = ['ada', 'bob', 'eve'].map((name) =>
   submissionRow({ fields: { name, email: `${name}@example.com`, message: 'Hello' } }),
 );
@@ -43,6 +46,7 @@ beforeAll(async () => {
     SUBMISSION_RETENTION_DAYS: '36500',
   };
   service = await startWithConsole({ clock, environment });
+  elsewhere = await startProcess();
   await keepRows(service.parts.storage, [submissionRow({ id: '0' }), ...people]);
   addOthers(join(service.folder, 'service.db'));
 });
@@ -70,19 +74,24 @@ function addOthers(path: string): void {
   database.close();
 }
 
-/** Requests an address repeatedly in its own thread and passes on the duration of each answer, in milliseconds. */
-function askInThread(url: string, tell: (wait: number) => void): () => Promise<void> {
+/** Requests addresses in turn in its own thread and passes on the durations of their answers, in milliseconds. */
+function askInThread(urls: string[], tell: (durations: number[]) => void): () => Promise<void> {
   const asker = new Worker(
     `
     const { parentPort, workerData } = require('node:worker_threads');
-    const ask = async () => {
+    const ask = async (url) => {
       const began = performance.now();
-      const { status } = await fetch(workerData);
-      parentPort.postMessage(status === 200 ? performance.now() - began : Infinity);
-      setTimeout(ask, 5);
+      const { status } = await fetch(url);
+      return status === 200 ? performance.now() - began : Infinity;
     };
-    ask();`,
-    { eval: true, workerData: url },
+    const askAll = async () => {
+      const durations = [];
+      for (const url of workerData) durations.push(await ask(url));
+      parentPort.postMessage(durations);
+      setTimeout(askAll, 5);
+    };
+    askAll();`,
+    { eval: true, workerData: urls },
   );
   asker.on('message', tell);
   return async () => void (await asker.terminate());
@@ -98,14 +107,14 @@ function steadily(everyMs: number, run: () => Promise<unknown>): () => Promise<v
   };
 }
 
-/** Deletes one person and advances to the night. Returns the p99 of the answers of `/healthz` meanwhile, in milliseconds. */
-async function erase(id: string): Promise<number> {
+/** Deletes one person and advances to the night. Returns the p99 of each service's answers meanwhile, in milliseconds. */
+async function erase(id: string): Promise<{ p99: number; other: number }> {
   const { storage, scrubbing } = service.parts;
   const operator = await signIn(service);
   const path = `/operator/people/${id}`;
   const says = /<time[^>]*>[^<]*03:00<\/time>/;
   expect((await operator.get(`${path}?delete`)).text).toMatch(says);
-  waits = [];
+  waits = [[], []];
   expect((await operator.press(path, { do: 'delete' })).status).toBe(303);
   expect((await operator.get('/operator/audit')).text).toMatch(says);
   await systemClock.sleep(1_000);
@@ -117,23 +126,29 @@ async function erase(id: string): Promise<number> {
   stepMs += untilThenMs;
   scrubbing.soon();
   await until(async () => (await lastScrubDueAt(storage)) === undefined, 40_000);
-  return p99Of(waits);
+  return { p99: p99Of(waits[0]), other: p99Of(waits[1]) };
 }
 
 test('erasure: keeps small requests fast and every receipt correct, by day and during the rewrite at night', async () => {
   load = [
-    askInThread(`${service.url}/healthz`, (wait) => waits.push(wait)),
+    askInThread([`${service.url}/healthz`, `${elsewhere.url}/healthz`], ([wait = 0, other = 0]) => {
+      waits[0].push(wait);
+      waits[1].push(other);
+    }),
     steadily(100, async () => executeAction(service, await previewId(service), {})),
     steadily(100, () => post(service, '/api/leads', 'json', { form: 'contact', ...lead() })),
   ];
   await systemClock.sleep(2_000);
-  // The minimum of three counts, because other work of the machine adds to each.
-  let least = Number.POSITIVE_INFINITY;
+  // One of three counts, because other work of the machine adds to each.
+  let fast = false;
   for (const { id } of people) {
-    if (least >= 20) least = Math.min(least, await erase(id));
+    if (fast) break;
+    const { p99, other } = await erase(id);
+    console.info(`erasure: p99 ${p99.toFixed(1)} ms, elsewhere ${other.toFixed(1)} ms`);
+    fast = p99 < Math.max(20, 2 * other);
   }
   await stopLoad();
-  expect(least).toBeLessThan(20);
+  expect(fast).toBe(true);
   expect(service.logs.join('')).toContain('"scrubbed":"clean"');
   await until(async () => (await statusesOf('executing')).length === 0);
   const confirmed = new Set(upstream.delivered.map(({ event }) => event.data.id));
