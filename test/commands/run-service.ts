@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { program } from '../support/program.ts';
+import { program, programEnvironment } from '../support/program.ts';
 import { type Ran, ranToTheEnd } from '../support/ran.ts';
 
 type RunOptions = {
@@ -27,7 +27,7 @@ export function runService(args: string[], options: RunOptions = {}): Promise<Ra
   const entry = options.entry ?? program;
   const child = spawn(process.execPath, [...nodeOptions, entry, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    env: { ...programEnvironment, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => {});

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { atEndOfFile } from './leftovers.ts';
-import { program as entry } from './program.ts';
+import { program as entry, programEnvironment } from './program.ts';
 import { credentials } from './service.ts';
 
 /** Returns a new folder, which is removed at the end of the test file. */
@@ -51,7 +51,7 @@ export async function spawnService(options: ProcessOptions = {}): Promise<Servic
   const child = spawn(program, argv, {
     cwd: tmpdir(),
     env: {
-      PATH: process.env.PATH ?? '',
+      ...programEnvironment,
       PORT: String(port),
       DATA_DIR: dataDir,
       TRUST_PROXY: '127.0.0.1',
