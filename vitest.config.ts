@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Tests of `npm run attacks`: floods, fuzzing, statistics, smuggling through proxies, proofs of patterns. */
-const attacks = ['test/attacks/slow/*.test.ts', 'test/attacks/*-fuzz.test.ts'];
+/** Slow tests of `npm run attacks`: floods, fuzzing, statistics, smuggling through proxies, proofs of patterns. */
+const slowAttacks = ['test/attacks/slow/*.test.ts', 'test/attacks/*-fuzz.test.ts'];
 
 /** Attack tests that measure the time of an answer. */
 const attacksTimed = ['test/attacks/slow/*-timing.test.ts'];
@@ -31,21 +31,23 @@ const rehearsals = [
   'test/sim/**/*.test.ts',
 ];
 
-/** Rehearsals that measure how fast a page loads. */
-const rehearsalsTimed = ['test/lighthouse/*.test.ts'];
+/** Tests of `npm run lighthouse`, which measure how fast a page loads. */
+const lighthouse = ['test/lighthouse/*.test.ts'];
 
-/** Tests of `npm run processes`. They mostly wait for other processes or for an unavailable store. */
+/** Tests of `npm run processes`. They mostly wait for other processes, or for a store. */
 const processes = [
   'test/attacks/{credential-timing,file-modes,log-injection,patterns,pollution}.test.ts',
   'test/commands/**/*.test.ts',
+  'test/credentials/edit-file.test.ts',
   'test/discovery/receivers.test.ts',
   'test/examples/**/*.test.ts',
   'test/faults/{disk,read-only,store-away}.test.ts',
   'test/platform/{debugger-signal,failing-store,full-log,log-output,logs,process,unexpected-errors,upgrade}.test.ts',
+  'test/receipts/page.test.ts',
   'test/routes.test.ts',
-  'test/site/agents-page.test.ts',
+  'test/site/{agents-page,privacy}.test.ts',
   'test/storage/migrations.test.ts',
-  'test/storage/postgres/{copy,shared-database}.test.ts',
+  'test/storage/{postgres,sqlite}/*.test.ts',
   'test/structure.test.ts',
   'test/submissions/store-away.test.ts',
   'test/supply-chain.test.ts',
@@ -93,7 +95,14 @@ export default defineConfig({
           // run beside files that compute. The order of Vitest starts with the largest files, of which most wait.
           maxWorkers: 6,
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...processes, ...rehearsals, ...rehearsalsTimed, ...faults, ...attacks],
+          exclude: [
+            ...configDefaults.exclude,
+            ...processes,
+            ...rehearsals,
+            ...lighthouse,
+            ...faults,
+            'test/attacks/**',
+          ],
         },
       },
       {
@@ -113,9 +122,18 @@ export default defineConfig({
           // Two of these files wait for half a minute at a time.
           maxWorkers: 4,
           sequence: { groupOrder: 4 },
-          include: attacks,
+          include: slowAttacks,
           hookTimeout: 30_000,
           exclude: [...configDefaults.exclude, ...attacksTimed],
+        },
+      },
+      {
+        test: {
+          ...together,
+          name: 'attacks-together',
+          sequence: { groupOrder: 3 },
+          include: ['test/attacks/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...processes, ...slowAttacks],
         },
       },
       { test: { ...alone, name: 'attacks-timed', include: attacksTimed, hookTimeout: 30_000 } },
@@ -129,7 +147,7 @@ export default defineConfig({
       },
       { test: { ...alone, name: 'faults-timed', include: timed } },
       { test: { ...waiting, name: 'rehearsals', include: rehearsals } },
-      { test: { ...alone, name: 'rehearsals-timed', include: rehearsalsTimed } },
+      { test: { ...alone, name: 'lighthouse', include: lighthouse } },
       // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],

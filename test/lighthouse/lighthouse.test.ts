@@ -1,6 +1,7 @@
 /**
- * Lighthouse over every page, as a phone sees it. CI audits a third of the pages for each state of the tree. Chromium has
- * WebMCP on, so that the category for agents is complete. `npm run programs` installs Lighthouse.
+ * Lighthouse over every page, as a phone sees it (`npm run lighthouse`). CI audits a third of the pages for each state
+ * of the tree. Chromium has WebMCP on, so that the category for agents is complete. `npm run programs` installs
+ * Lighthouse.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -78,23 +79,34 @@ function slowdownFor({ environment }: Report): string {
   return `--throttling.cpuSlowdownMultiplier=${Math.max(LEAST_SLOWDOWN, slowdown).toFixed(1)}`;
 }
 
-/**
- * Returns the first of up to three reports whose performance suffices, because other work only lowers it. After a
- * report that does not suffice, the next audit is calibrated with the benchmark index of this report.
- */
-async function bestAudit(path: string, options: readonly string[]): Promise<Report> {
-  const seen: (Report | string)[] = [];
-  let slowdown: string[] = [];
+/** Slowdown for the next audit, from the last report. */
+let slowdown: string[] = [];
+
+/** Returns a report. Repeats an audit up to three times if the browser gives it no usable trace. */
+async function reportOf(path: string, options: readonly string[]): Promise<Report> {
+  const seen: string[] = [];
   while (seen.length < 3) {
     const report = await audit(path, [...options, ...slowdown]);
+    if (typeof report === 'object') {
+      slowdown = [slowdownFor(report)];
+      return report;
+    }
     seen.push(report);
-    if (typeof report === 'string') continue;
-    if ((scoresOf(report).performance ?? 100) >= BUDGET) return report;
-    slowdown = [slowdownFor(report)];
   }
-  const last = seen.findLast((report) => typeof report === 'object');
-  if (last === undefined) throw new Error(`Lighthouse has no report: ${seen}`);
-  return last;
+  throw new Error(`Lighthouse has no report: ${seen}`);
+}
+
+/**
+ * Returns a report with the best performance of up to three audits, because other work of the machine only lowers it.
+ * The other categories do not depend on the machine, so they are audited once.
+ */
+async function bestAudit(path: string, options: readonly string[]): Promise<Report> {
+  const report = await reportOf(path, options);
+  for (let tries = 1; tries < 3 && (scoresOf(report).performance ?? 0) < BUDGET; tries += 1) {
+    const { performance } = (await reportOf(path, ['--only-categories=performance'])).categories;
+    if (performance !== undefined) report.categories.performance = performance;
+  }
+  return report;
 }
 
 /** Returns the audits of the category for agents that found something. */
@@ -107,6 +119,13 @@ const files = readdirSync(join(import.meta.dirname, '../../content')).filter((na
 const every = [...files.map((name) => pathsOfPage(name.replace('.md', '')).path), pages.reference.path];
 const audited = inTurn(every, 3);
 const withForm = Object.values(forms).map(({ page }) => pathsOfPage(page).path);
+
+// Its report calibrates the next one.
+test('robots.txt has no fault except the line Agentmap, which Lighthouse does not know', async () => {
+  const { audits } = await reportOf('/', ['--only-audits=robots-txt']);
+  const lines = audits['robots-txt']?.details?.items?.map(({ line }) => line);
+  expect(lines).toEqual([`Agentmap: ${service.url}/.well-known/ard.json`]);
+});
 
 test.each(audited)('%s reaches the budget in each category, and completes the one for agents', async (path) => {
   // The audit of robots.txt knows no `Agentmap:`, although another audit reads this line. Search engines must not
@@ -122,10 +141,4 @@ test.each(audited)('%s reaches the budget in each category, and completes the on
   // WebMCP audits apply to pages with a form.
   const score = withForm.includes(path) ? 1 : null;
   for (const id of ['webmcp-form-coverage', 'webmcp-schema-validity']) expect(audits[id]?.score, id).toBe(score);
-});
-
-test('robots.txt has no fault except the line Agentmap, which Lighthouse does not know', async () => {
-  const { audits } = await bestAudit('/', ['--only-audits=robots-txt']);
-  const lines = audits['robots-txt']?.details?.items?.map(({ line }) => line);
-  expect(lines).toEqual([`Agentmap: ${service.url}/.well-known/ard.json`]);
 });

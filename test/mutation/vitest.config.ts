@@ -19,6 +19,7 @@ function testsOf(names: readonly string[]): string[] {
   return [
     ...names.map((name) => `test/${name}/**/*.test.ts`),
     ...(names.includes('actions') ? ['test/attacks/token-forgery.test.ts'] : []),
+    ...(names.includes('receipts') ? ['test/attacks/receipt-forgery.test.ts'] : []),
     ...(names.includes('forms') ? ['test/discovery/openapi.test.ts'] : []),
   ];
 }

@@ -1,13 +1,13 @@
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { forms, leastFields } from '../src/forms/catalog.ts';
-import { previewId, quote } from './support/agent.ts';
-import { codePoint } from './support/code-point.ts';
-import { encode, encodings, formNames } from './support/forms.ts';
-import { countEffects } from './support/outcomes.ts';
-import { errorsIn, freshAddress, type Service, startService, tokens } from './support/service.ts';
-import { openWire } from './support/wire.ts';
+import { forms, leastFields } from '../../src/forms/catalog.ts';
+import { previewId, quote } from '../support/agent.ts';
+import { codePoint } from '../support/code-point.ts';
+import { encode, encodings, formNames } from '../support/forms.ts';
+import { countEffects } from '../support/outcomes.ts';
+import { errorsIn, freshAddress, type Service, startService, tokens } from '../support/service.ts';
+import { openWire } from '../support/wire.ts';
 
 /** Time limit of each property, for any number of runs. */
 const TIME_LIMIT_MS = 3_000;
