@@ -23,11 +23,15 @@ const fileOf = (...clients: ReturnType<typeof clientOf>[]): ClientsFile => ({ cl
 const added = (id: string) => ({ ...held(id), sha256: fresh.sha256 });
 
 test('issue adds a client with its first credential, and does not change other clients', () => {
-  expect(issue(fileOf(other), acme, fresh)).toEqual({
+  expect(issue(fileOf(other), acme, fresh)).toStrictEqual({
     kind: 'changed',
     credentials: ['c_1'],
     file: fileOf(other, clientOf('acme', added('c_1'))),
   });
+});
+
+test('issue marks a sandbox client', () => {
+  expect(issue(fileOf(), { ...acme, sandbox: true }, fresh)).toMatchObject({ file: { clients: [{ sandbox: true }] } });
 });
 
 test('issue sets the given expiry date', () => {
@@ -100,6 +104,7 @@ test('revoke removes one credential, or the client if the credential was its las
   expect(revoke(file, 'acme', undefined)).toEqual({ ...without, credentials: ['c_1', 'c_2'] });
   const last = fileOf(clientOf('acme', held('c_1')), other);
   expect(revoke(last, 'acme', 'c_1')).toEqual({ ...without, credentials: ['c_1'] });
+  expect(revoke(fileOf(clientOf('acme'), other), 'acme', undefined)).toEqual({ ...without, credentials: [] });
 });
 
 test('rotate, relabel and revoke refuse an unknown client or credential', () => {

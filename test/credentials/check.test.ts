@@ -56,6 +56,15 @@ test.each(['Bearer ', 'Bearer   ', 'Basic x'])(
   },
 );
 
+test('lastUse returns the time at which a valid token last came, and undefined before', () => {
+  const own = openCredentials({ path: writeCredentials(clientOf('acme', [issued])), log: keepingLog().log, clock });
+  checkBearer(own, ['Bearer another']);
+  expect(own.lastUse('acme')).toBeUndefined();
+  checkBearer(own, [`Bearer ${issued}`]);
+  expect(own.lastUse('acme')).toEqual(clock.now());
+  own.close();
+});
+
 test('checkBearer finds a token of any visible ASCII characters by its digest', () => {
   const scopes = new Set(['lead:preview']);
   expect(check(`Bearer ${odd}`)).toEqual({ kind: 'client', name: 'reader', sandbox: false, scopes });

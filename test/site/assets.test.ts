@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultAssets, overrideAssets } from '../../src/site/assets.ts';
+import { defaultAssets, overrideAssets, sizeOfPng } from '../../src/site/assets.ts';
 import { frameOf } from '../../src/site/layout.ts';
 import { defaultWords } from '../../src/site/words.ts';
 
@@ -12,6 +12,38 @@ const asset = (name: string, extension: string, contentType: string, content = b
   path: expect.stringMatching(new RegExp(`^/assets/${name}-[0-9a-f]{12}\\.${extension}$`)),
   contentType,
   body: content,
+});
+
+test('the default assets have their media types, and each script contains its parts', () => {
+  expect(Object.entries(defaultAssets).map(([name, { contentType }]) => [name, contentType])).toEqual([
+    ['stylesheet', 'text/css; charset=utf-8'],
+    ['script', 'text/javascript; charset=utf-8'],
+    ['scrollScript', 'text/javascript; charset=utf-8'],
+    ['timesScript', 'text/javascript; charset=utf-8'],
+    ['icon', 'image/svg+xml'],
+    ['touchIcon', 'image/png'],
+    ['picture', 'image/png'],
+  ]);
+  const { script, scrollScript } = defaultAssets;
+  for (const part of ['submit', 'pageshow', 'keyup', 'toolactivated']) expect(script.body.toString()).toContain(part);
+  for (const part of ['ResizeObserver', 'clipboard', 'aria-current']) {
+    expect(scrollScript.body.toString()).toContain(part);
+  }
+});
+
+test('a script and a stylesheet are sent without comments, indents and empty lines', () => {
+  for (const { contentType, body } of Object.values(defaultAssets)) {
+    if (!contentType.startsWith('text/')) continue;
+    expect(body.toString()).not.toMatch(/^\s|^$|^\/\/|\/\*/m);
+  }
+});
+
+test('sizeOfPng() returns width and height, and undefined for another format or a truncated header', () => {
+  expect(sizeOfPng(defaultAssets.picture.body)).toEqual({ width: 1200, height: 630 });
+  const header = defaultAssets.touchIcon.body.subarray(0, 24);
+  expect(sizeOfPng(header)).toEqual({ width: 180, height: 180 });
+  expect(sizeOfPng(header.subarray(0, 23))).toBeUndefined();
+  expect(sizeOfPng(Buffer.alloc(24))).toBeUndefined();
 });
 
 test('overrideAssets() returns the default assets without overrides', () => {

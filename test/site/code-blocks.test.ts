@@ -77,22 +77,3 @@ test('escapes the label of a code block', () => {
   expect(html).toContain('&lt;b&gt;&quot;x&quot;');
   expect(html).not.toContain('<b>');
 });
-
-test('returns headings as plain text, and adds anchors only with the option `links`', () => {
-  const markdown = '## `GET` & more\n\n### Of *it*\n\n## Records\n\n### Records\n';
-  const { html, headings } = renderDocument(markdown, { links: true });
-  expect(headings).toEqual([
-    { level: 2, id: 'get-more', text: 'GET & more' },
-    { level: 3, id: 'of-it', text: 'Of it' },
-    { level: 2, id: 'records', text: 'Records' },
-    { level: 3, id: 'records-4', text: 'Records' },
-  ]);
-  expect(html).toContain('<a class="anchor" href="#of-it" tabindex="-1" aria-hidden="true">#</a></h3>');
-  expect(renderDocument(markdown).html).not.toContain('anchor');
-});
-
-test('marks an HTTP method in code only if an address follows the method', () => {
-  const html = renderDocument('`POST /api/leads`, `GETTING` and `GET`').html;
-  expect(html).toContain('<code><span class="method post">POST</span> /api/leads</code>');
-  expect(html).toContain('<code>GETTING</code> and <code>GET</code>');
-});
