@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defaultAssets, overrideAssets, sizeOfPng } from '../../src/site/assets.ts';
 import { frameOf } from '../../src/site/layout.ts';
@@ -31,10 +32,18 @@ test('the default assets have their media types, and each script contains its pa
   }
 });
 
-test('a script and a stylesheet are sent without comments, indents and empty lines', () => {
+test('a script and a stylesheet are sent as lines of their sources, without comments and indents', () => {
+  const sources = globSync('src/site/assets/*.{css,js}').flatMap((path) => readFileSync(path, 'utf8').split('\n'));
+  const known = new Set(sources.map((line) => line.trim()));
   for (const { contentType, body } of Object.values(defaultAssets)) {
     if (!contentType.startsWith('text/')) continue;
-    expect(body.toString()).not.toMatch(/^\s|^$|^\/\/|\/\*/m);
+    expect(body.toString()).not.toMatch(/^\s|^$|^\/\/|^\/\*|\*\/$/m);
+    expect(
+      body
+        .toString()
+        .split('\n')
+        .filter((line) => !known.has(line)),
+    ).toEqual([]);
   }
 });
 

@@ -64,6 +64,25 @@ test('shows a single code block without tabs under its language’s name, and st
   ]);
 });
 
+test('names each language, and an answer with or without its status', () => {
+  const labels = (...infos: string[]) => {
+    const { html } = renderDocument(infos.map((info) => fence(info, 'x')).join('Text\n\n'));
+    return html.match(/(?<=<figcaption>).*(?=<\/figcaption>)/g);
+  };
+  expect(labels('json', 'python', 'php', 'html')).toEqual(['JSON', 'Python', 'PHP', 'HTML']);
+  expect(labels('json answer', 'json answer 4040', 'json an answer')).toEqual(['Answer', 'answer 4040', 'an answer']);
+});
+
+test.each([
+  ['sh', 'echo', 'keyword'],
+  ['php', '&lt;?php', 'keyword'],
+  ['js', '/a+/', 'string'],
+  ['json', '42', 'number'],
+])('marks in %s the code %s as %s', (language, text, name) => {
+  const marked = highlight(`x = ${text.replace('&lt;', '<')}`, language);
+  expect(marked).toContain(`<span class="${name}">${text}</span>`);
+});
+
 test('reads language and label of a code block between any spaces, and shows an empty one without both', () => {
   const html = renderDocument(`${fence('  sh   curl  7 ', 'a')}\nText\n\n${fence('', 'b')}`).html;
   expect(html.match(/<figcaption>.*<\/figcaption>/g)).toEqual([

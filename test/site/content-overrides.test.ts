@@ -1,7 +1,7 @@
 /** CONTENT_DIR with the German example, and with every kind of invalid content. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -183,6 +183,19 @@ describe('CONTENT_DIR, other files (reference §15.5)', () => {
     },
   );
 
+  test.each([
+    ['logo.svg', 'logo', 'image/svg+xml'],
+    ['logo.png', 'logo', 'image/png'],
+    ['contractor.jpg', 'photo', 'image/jpeg'],
+    ['contractor.png', 'photo', 'image/png'],
+  ] as const)('reads %s as %s with the media type %s', (name, of, contentType) => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    writeFileSync(join(folder, name), 'picture');
+    const extension = name.slice(-3);
+    expect(readContentOverrides(folder)[of]).toEqual({ extension, contentType, body: Buffer.from('picture') });
+    rmSync(folder, { recursive: true });
+  });
+
   test('treats readme.md as a page', () => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, 'readme.md'), 'text');
@@ -213,8 +226,9 @@ describe('CONTENT_DIR, invalid content', () => {
     ['extra.md', page('order: .nan\n'), /^CONTENT_DIR: extra\.md: .*order: must be a number\.$/],
     ['extra.md', page('order: [\n'), /^CONTENT_DIR: extra\.md: .+\.$/],
     ['extra.md', page('order: 1\nform: survey\n'), /^CONTENT_DIR: extra\.md: .*catalogue/],
-    ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: .+\.$/],
+    ['extra.md', Buffer.from([0xff]), /^CONTENT_DIR: extra\.md: The encoded data was not valid.*\.$/],
     ['reference.md', page('order: 1\n'), /^CONTENT_DIR: reference\.md has a reserved name\.$/],
+    ['operator.md', page('order: 1\n'), /^CONTENT_DIR: operator\.md has a reserved name\.$/],
     ['Quote.md', page('order: 1\n'), /^CONTENT_DIR: Quote\.md is not a file of a site\. /],
     ['word.yaml', 'lang: de', /^CONTENT_DIR: word\.yaml is not a file of a site\. /],
     ['logo.gif', 'GIF', /^CONTENT_DIR: logo\.gif is not a file of a site\. /],
@@ -233,6 +247,13 @@ describe('CONTENT_DIR, invalid content', () => {
     ['words.yaml', 'fields: { project_type: { choices: [""] } }', /: .*must not be empty\.$/],
     ['site.css', '@import "a.css";', /^CONTENT_DIR: site\.css must not load anything from another address\.$/],
     ['site.css', 'a { background: url( "//x.example/a") }', /^CONTENT_DIR: site\.css must not load/],
+    ['site.css', 'a { background: URL("  http://x.example/a") }', /^CONTENT_DIR: site\.css must not load/],
+    ['site.css', 'a { background: url(https://x.example/a) }', /^CONTENT_DIR: site\.css must not load/],
+    [
+      'words.yaml',
+      `contractor: { quotation: ${'x'.repeat(301)} }`,
+      /: contractor\.quotation: must have at most 300 characters\.$/,
+    ],
   ])('rejects %s with the content %j in one sentence that names the file', async (name, content, sentence) => {
     const folder = mkdtempSync(join(tmpdir(), 'content-'));
     writeFileSync(join(folder, name), content);
@@ -249,6 +270,21 @@ describe('CONTENT_DIR, invalid content', () => {
     );
     expect(() => readContentOverrides(join(folder, 'none'))).toThrow(/^CONTENT_DIR names a folder that can/);
     expect(readContentOverrides(undefined)).toBe(noOverrides);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('accepts a quotation of 300 characters', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    const quotation = 'x'.repeat(300);
+    writeFileSync(join(folder, 'words.yaml'), `contractor: { quotation: ${quotation} }`);
+    expect(readContentOverrides(folder).words.contractor.quotation).toBe(quotation);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('rejects a file that can’t be read', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-'));
+    symlinkSync(join(folder, 'none'), join(folder, 'logo.png'));
+    expect(() => readContentOverrides(folder)).toThrow(/^CONTENT_DIR: logo\.png can’t be read\.$/);
     rmSync(folder, { recursive: true });
   });
 

@@ -1,9 +1,11 @@
 /** Compares the examples on the pages with the real answers and events. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillInAnswers } from '../../src/site/example-answers.ts';
+import type { SiteSettings } from '../../src/site/placeholders.ts';
 import { call, executeAction, previewId, quote } from '../support/agent.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type ProgrammableUpstream, startUpstream } from '../support/upstream.ts';
+import { deployment } from './deployment.ts';
 
 let upstream: ProgrammableUpstream;
 let service: Service;
@@ -40,4 +42,24 @@ test('fillInAnswers leaves braces in a name and the placeholder of an unknown ex
   expect(markdown).toContain('{{answer_nothing}}');
   expect(markdown.replace('{{answer_nothing}}', '')).not.toContain('{{');
   expect(JSON.parse(markdown.split('{{')[0] ?? '').destination).toBe(contractor.name);
+});
+
+test('fillInAnswers names the contractor and the address of the deployment', () => {
+  const contractor = { id: 'c-1', name: 'Sample & Sons' };
+  const answer = (name: string, settings: SiteSettings = { ...deployment, contractor }) =>
+    JSON.parse(fillInAnswers(`{{answer_${name}}}`, settings));
+  expect(answer('preview')).toMatchObject({ ok: true, destination: 'Sample & Sons' });
+  expect(answer('execution')).toMatchObject({ ok: true, receipt: { status: 'submitted' } });
+  expect(answer('confirmation')).toMatchObject({
+    ok: true,
+    confirmation: {
+      status: 'pending',
+      destination: 'Sample & Sons',
+      confirmation_url: 'https://paint.example/confirm/an-example-is-no-link',
+    },
+  });
+  expect(answer('event')).toMatchObject({ type: 'lead.created', data: { recipient: contractor } });
+  const unnamed: SiteSettings = { ...deployment, contractor: undefined };
+  expect(answer('preview', unnamed).destination).toBe('one vetted painting contractor');
+  expect(answer('event', unnamed).data.recipient).toEqual(expect.objectContaining({ name: expect.any(String) }));
 });

@@ -348,6 +348,7 @@ describe('invalid content', () => {
 
   test.each([
     ['no front matter', 'Text', /has no front matter/],
+    ['text before its front matter', `Text\n${file('')}`, /has no front matter/],
     ['an unknown entry', file('colour: blue\n'), /colour/],
     ['a form that is not declared', file('form: survey\n'), /catalogue/],
     ['a form without its words', file('form: contact\n'), /submit and use/],
@@ -360,6 +361,10 @@ describe('invalid content', () => {
     ],
   ])('a page with %s is rejected', (_what, text, reason) => {
     expect(() => parseContent('page.md', text)).toThrow(reason);
+  });
+
+  test('a page with the line breaks of Windows is read like one with those of Unix', () => {
+    expect(parseContent('page.md', file('').replaceAll('\n', '\r\n'))).toEqual(parseContent('page.md', file('')));
   });
 
   test('a page is listed and has no actions if its front matter does not say otherwise', () => {
