@@ -19,6 +19,7 @@ test('an error page shows a heading, the sentence, the link back to the form and
 test('an error page links to the start page if there is no form, and shows no contact if no contact is set', () => {
   const html = renderErrorPage({ status: 404, sentence: 'There is nothing at this address.' });
   expect(html).toContain('href="/">To the start page</a>');
+  expect(html).toContain('· Service</title>');
   expect(html).not.toMatch(/Back to the form|mailto:|tel:/);
 });
 

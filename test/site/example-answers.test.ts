@@ -44,6 +44,11 @@ test('fillInAnswers leaves braces in a name and the placeholder of an unknown ex
   expect(JSON.parse(markdown.split('{{')[0] ?? '').destination).toBe(contractor.name);
 });
 
+test('fillInAnswers leaves a placeholder inside a line unchanged', () => {
+  const inside = ['x {{answer_preview}}', '{{answer_preview}} x'].join('\n');
+  expect(fillInAnswers(inside, deployment)).toBe(inside);
+});
+
 test('fillInAnswers names the contractor and the address of the deployment', () => {
   const contractor = { id: 'c-1', name: 'Sample & Sons' };
   const answer = (name: string, settings: SiteSettings = { ...deployment, contractor }) =>

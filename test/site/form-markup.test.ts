@@ -187,6 +187,16 @@ describe('form with invalid values', () => {
   });
 });
 
+test('a choice with characters that nobody may send gets their sentence, and not that of a missing choice', () => {
+  const html = renderForm(forms.homeowner_quote, { ...words, faults: { project_type: 'characters' } });
+  expect(html).toMatch(/<a href="#project_type-field">(?!Please choose)[^<]*What is to be painted/);
+});
+
+test('the keyboard of a phone begins words of a company with capitals', () => {
+  const [company = ''] = controls(renderForm(forms.contractor_signup, words), 'company');
+  expect(attribute(company, 'autocapitalize')).toBe('words');
+});
+
 test('the consent box is ticked if the person ticked it before, and has an error if consent is missing', () => {
   const kept = renderForm(forms.newsletter, { ...words, values: { privacy: 'yes' } });
   expect(controls(kept, 'privacy')[0]).toContain(' checked');
@@ -226,6 +236,12 @@ describe('form with valid values that was not accepted', () => {
     expect(html).toMatch(/role="alert" tabindex="-1" autofocus/);
     expect(html).toContain('<button class="button" type="submit">Send again</button>');
     expect(html).toContain('<a href="tel:+15550100"><bdi>+1 555 0100</bdi></a>');
+  });
+
+  test('shows the contact in the notices of failures for the script, and not after the form was sent', () => {
+    const notices = [...refused(undefined, '+1 555 0100').matchAll(/data-notice="(\w+)">(.*?)<\/template>/gs)];
+    const without = notices.filter(([, , html = '']) => !html.includes('tel:')).map(([, kind]) => kind);
+    expect([notices.length, without]).toEqual([10, ['summary', 'filled', 'sent']]);
   });
 
   test('shows no contact if none is set', () => {

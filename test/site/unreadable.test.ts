@@ -46,7 +46,7 @@ test.each([
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.text).toMatch(/^<!doctype html>.*<h1>\w[^<]+\.<\/h1>/);
     expect(answer.text).not.toContain('canary');
-    expect(service.logs.join('')).toContain('not rendered');
+    expect(service.logs.join('')).toMatch(/not rendered.*EMFILE/);
   },
 );
 
