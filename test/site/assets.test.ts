@@ -1,8 +1,17 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { defaultAssets, overrideAssets, sizeOfPng } from '../../src/site/assets.ts';
+import {
+  cspSource,
+  defaultAssets,
+  documentationRules,
+  overrideAssets,
+  sentScript,
+  sizeOfPng,
+} from '../../src/site/assets.ts';
 import { frameOf } from '../../src/site/layout.ts';
+import { openSite } from '../../src/site/site.ts';
 import { defaultWords } from '../../src/site/words.ts';
+import { deployment } from './deployment.ts';
 
 const none = { css: undefined, logo: undefined, photo: undefined, picture: undefined };
 const body = Buffer.from('body');
@@ -103,5 +112,13 @@ test('frameOf() returns no colours of the browser for rules with one background 
   expect(frameOf(defaultWords(), { ...defaultAssets, stylesheet: both }).themeColors).toEqual({
     light: '#fff',
     dark: '#000',
+  });
+});
+
+test('a site names the sources of its inline rules and of its inline script', async () => {
+  const { frame, inline } = await openSite({ ...deployment, contentDir: undefined });
+  expect(inline).toEqual({
+    styles: [frame().rules, documentationRules].map(cspSource),
+    scripts: [cspSource(sentScript)],
   });
 });

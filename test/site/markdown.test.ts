@@ -100,6 +100,32 @@ describe('renderDocument', () => {
   });
 });
 
+describe('Markdown', () => {
+  test('gives sections ids in the letters of any script', () => {
+    const html = renderDocument('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n').html;
+    const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
+  });
+
+  test('breaks a line at <br>, and reads no other HTML', () => {
+    const { html } = renderDocument('| a |\n|---|\n| 1. one<br>2. <b>two</b> `<br>` |');
+    expect(html).toContain('<td>1. one<br>2. &lt;b&gt;two&lt;/b&gt; <code>&lt;br&gt;</code></td>');
+  });
+
+  test('labels a table with its heading', () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
+    const html = renderDocument(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`).html;
+    const names = [...html.matchAll(/class="scroll" role="group" ([^ ]*) tabindex/g)];
+    expect(names.map(([, name]) => name)).toEqual([
+      'aria-label="Table"',
+      'aria-labelledby="limits-heading"',
+      'aria-labelledby="of-previews"',
+    ]);
+    expect(html).toContain('<h2 id="limits-heading">Limits</h2>');
+    expect(html).toContain('<h3 id="of-previews">Of previews</h3>');
+  });
+});
+
 test('slug returns words joined by hyphens, without one at either end', () => {
   expect(['“Why?” – 2 Reasons!', '…', 'one'].map(slug)).toEqual(['why-2-reasons', '', 'one']);
 });

@@ -5,10 +5,12 @@ import { validate } from '../../src/forms/validate.ts';
 import { pathsOfPage } from '../../src/routes.ts';
 import { documentationRules, sentScript } from '../../src/site/assets.ts';
 import { parseContent } from '../../src/site/content.ts';
+import { noOverrides } from '../../src/site/content-overrides.ts';
 import { defaultFrame } from '../../src/site/layout.ts';
 import { renderDocument } from '../../src/site/markdown.ts';
 import { loadPages, type Page } from '../../src/site/pages.ts';
-import { placeholderFiller, selectPart } from '../../src/site/placeholders.ts';
+import { placeholderFiller } from '../../src/site/placeholders.ts';
+import { defaultWords } from '../../src/site/words.ts';
 import { eventTypes } from '../../src/submissions/events.ts';
 import { formPages } from '../support/forms.ts';
 import { deployment as settings } from './deployment.ts';
@@ -143,6 +145,16 @@ describe('values of settings in pages', () => {
     expect(contact(undefined)).toBe('<a href="/contact">the contact form</a>');
   });
 
+  test('name the operator’s e-mail address or telephone number in the data for search engines', () => {
+    const contact = (written: string | undefined) => {
+      const [start] = loadPages({ ...settings, operator: { name: 'X', contact: written } });
+      return dataOf(start?.html ?? '')['@graph'][0];
+    };
+    expect(contact('help@paint.example')).toMatchObject({ name: 'X', email: 'help@paint.example' });
+    expect(contact('+1 555 0100')).toMatchObject({ name: 'X', telephone: '+1 555 0100' });
+    expect(Object.keys(contact(undefined))).toEqual(['@type', '@id', 'name', 'url']);
+  });
+
   test('describe the contractor in general if no name is set', async () => {
     const unnamed = loadPages({ ...settings, contractor: undefined });
     expect(page('/quote', unnamed).html).toContain('<strong>one vetted painting contractor</strong>');
@@ -242,38 +254,23 @@ test('/embed warns that an unknown form name makes a newsletter subscription, an
   }
 });
 
+test('a page that lists its headings shows no list without headings', () => {
+  const text = '---\ntitle: T\ndescription: D\norder: 1\ncontents: true\n---\nText\n';
+  const among = (body: string) =>
+    page(
+      '/extra',
+      loadPages(settings, { ...noOverrides, words: defaultWords(), pages: new Map([['extra.md', body]]) }),
+    );
+  expect(among(text).html).not.toContain('<nav class="contents"');
+  expect(among(`${text}\n## One\n`).html).toContain('<nav class="contents"');
+});
+
 test('/contact shows the operator’s address only if one is set', () => {
   const heading = 'Rather without a form?';
   expect(page('/contact').html).toContain(heading);
   expect(page('/contact').html).toContain('href="mailto:help@paint.example">help@paint.example</a> reaches');
   const unreachable = { ...settings, operator: { name: 'Fair Coat', contact: undefined } };
   expect(page('/contact', loadPages(unreachable)).html).not.toContain(heading);
-});
-
-describe('Markdown', () => {
-  test('gives sections ids in the letters of any script', () => {
-    const html = renderDocument('## Über uns\n\n## ماذا يحدث؟\n\n## Что дальше\n\n## …\n\n## …\n').html;
-    const ids = [...html.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id);
-    expect(ids).toEqual(['über-uns', 'ماذا-يحدث', 'что-дальше', 'section-4', 'section-5']);
-  });
-
-  test('breaks a line at <br>, and reads no other HTML', () => {
-    const { html } = renderDocument('| a |\n|---|\n| 1. one<br>2. <b>two</b> `<br>` |');
-    expect(html).toContain('<td>1. one<br>2. &lt;b&gt;two&lt;/b&gt; <code>&lt;br&gt;</code></td>');
-  });
-
-  test('labels a table with its heading', () => {
-    const table = '| a | b |\n|---|---|\n| 1 | 2 |\n';
-    const html = renderDocument(`${table}\n## Limits\n\n${table}\n### Of previews\n\n${table}`).html;
-    const names = [...html.matchAll(/class="scroll" role="group" ([^ ]*) tabindex/g)];
-    expect(names.map(([, name]) => name)).toEqual([
-      'aria-label="Table"',
-      'aria-labelledby="limits-heading"',
-      'aria-labelledby="of-previews"',
-    ]);
-    expect(html).toContain('<h2 id="limits-heading">Limits</h2>');
-    expect(html).toContain('<h3 id="of-previews">Of previews</h3>');
-  });
 });
 
 describe('conditional parts', () => {
@@ -285,17 +282,6 @@ describe('conditional parts', () => {
       expect(page('/agents', local)[spelling]).toContain('npm run credentials');
       expect(page('/agents')[spelling]).not.toMatch(/agent-token|npm run|local mode/);
     }
-  });
-
-  test.each([
-    ['| a |\n{{#x}}\n| b |\n{{/x}}\n| c |', '| a |\n| b |\n| c |', '| a |\n| c |'],
-    ['- a\n{{#x}}\n- b\n{{/x}}\n\nText', '- a\n- b\n\nText', '- a\n\nText'],
-    ['Text\n\n{{#x}}\nb\n\n{{/x}}\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
-    ['Text\n\n{{#x}}\nb\n{{/x}}\n\nc', 'Text\n\nb\n\nc', 'Text\n\nc'],
-    ['{{#x}}\nb\n{{/x}}', 'b', ''],
-    ['a\n\n{{#x}}\n{{/x}}\n\n\nb', 'a\n\nb', 'a\n\nb'],
-  ])('of %j leave the lines around them as they are', (text, shown, hidden) => {
-    expect([selectPart(text, 'x', true), selectPart(text, 'x', false).trim()]).toEqual([shown, hidden]);
   });
 
   test('leave no placeholders on any page', () => {

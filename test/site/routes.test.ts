@@ -77,3 +77,11 @@ test('the stylesheet loads nothing and follows the colour scheme', () => {
   expect(css).not.toMatch(/@import|url\(|https?:/);
   expect(css).toContain('@media (prefers-color-scheme: dark)');
 });
+
+test('a page that could not be loaded makes its request fail', async () => {
+  const broken = Fastify();
+  registerSite(broken, { pageNames: ['quote'], pages: async () => [], assets: [] });
+  const { statusCode, body } = await broken.inject('/quote');
+  expect([statusCode, JSON.parse(body).message]).toEqual([500, 'There is no page at /quote.']);
+  await broken.close();
+});

@@ -39,7 +39,7 @@ test('robots.txt allows everything, and names the sitemap and the manifest for a
 
 test('favicon.ico redirects to the icon that the pages link', async () => {
   const { status, headers } = await get('/favicon.ico');
-  expect(status).toBe(302);
+  expect([status, headers.get('cache-control')]).toEqual([302, 'public, max-age=300']);
   const icon = headers.get('location') ?? '';
   expect((await get('/')).text).toContain(`<link rel="icon" type="image/svg+xml" href="${icon}">`);
   expect((await get(icon)).headers.get('content-type')).toBe('image/svg+xml');
