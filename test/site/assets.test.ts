@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { Script } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   cspSource,
@@ -53,6 +54,13 @@ test('a script and a stylesheet are sent as lines of their sources, without comm
         .split('\n')
         .filter((line) => !known.has(line)),
     ).toEqual([]);
+  }
+});
+
+test('the parts of a script declare no name twice, which would stop all of them', () => {
+  const { script, scrollScript, timesScript } = defaultAssets;
+  for (const { body } of [script, scrollScript, timesScript]) {
+    expect(() => new Script(`'use strict'; { ${body} }`)).not.toThrow();
   }
 });
 
