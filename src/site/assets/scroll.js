@@ -5,16 +5,13 @@ const names = ['role', 'aria-labelledby', 'aria-label', 'tabindex'];
 const scrollers = [...document.querySelectorAll('.scroll, pre')];
 const given = new Map(scrollers.map((each) => [each, names.map((name) => [name, each.getAttribute(name)])]));
 
-function look(target, scrolls) {
+function look({ target }) {
+  const scrolls = target.scrollWidth > target.clientWidth;
   for (const [name, value] of given.get(target)) {
     if (scrolls && value !== null) target.setAttribute(name, value);
     else target.removeAttribute(name);
   }
 }
 
-const sizes = new ResizeObserver((entries) => {
-  // All sizes are read before the first change, because a read after a change makes the browser lay out the page again.
-  const found = entries.map(({ target }) => [target, target.scrollWidth > target.clientWidth]);
-  for (const [target, scrolls] of found) look(target, scrolls);
-});
+const sizes = new ResizeObserver((entries) => entries.forEach(look));
 for (const each of scrollers) sizes.observe(each);
