@@ -46,5 +46,6 @@ test('an error page escapes every value and has noindex', () => {
   });
   expect(html).not.toMatch(/<script|<b>/);
   expect(html).toContain('&lt;script&gt;1&lt;/script&gt;');
+  expect(html).toContain('<bdi>&quot;&#39;&lt;b&gt;@paint.example</bdi>');
   expect(html).toContain('<meta name="robots" content="noindex">');
 });

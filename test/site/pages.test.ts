@@ -254,6 +254,16 @@ test('/embed warns that an unknown form name makes a newsletter subscription, an
   }
 });
 
+test('title and description name the operator, in a mirror with its marks escaped', () => {
+  const text = '---\ntitle: About {{operator}}\ndescription: Of {{operator}}\norder: 1\n---\n';
+  const named = { ...settings, operator: { name: 'Fair_Coat', contact: undefined } };
+  const overrides = { ...noOverrides, words: defaultWords(), pages: new Map([['extra.md', text]]) };
+  const { html, markdown } = page('/extra', loadPages(named, overrides));
+  expect(html).toContain('<title>About Fair_Coat · Fair_Coat</title>');
+  expect(html).toContain('<meta name="description" content="Of Fair_Coat">');
+  expect(markdown).toBe('# About Fair\\_Coat\n\n> Of Fair\\_Coat\n');
+});
+
 test('a page that lists its headings shows no list without headings', () => {
   const text = '---\ntitle: T\ndescription: D\norder: 1\ncontents: true\n---\nText\n';
   const among = (body: string) =>

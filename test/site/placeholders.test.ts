@@ -82,6 +82,6 @@ describe('placeholderFiller', () => {
     const formats = (name: string) =>
       (['html', 'markdown', 'text'] as const).map((as) => named(name)('{{operator}}', as));
     expect(formats('צבע & בית')).toEqual(['<bdi>צבע &amp; בית</bdi>', 'צבע \\& בית', '\u2068צבע & בית\u2069']);
-    expect(formats('Fair Coat')).toEqual(['Fair Coat', 'Fair Coat', 'Fair Coat']);
+    expect(formats("O'Neil <Co>")).toEqual(['O&#39;Neil &lt;Co&gt;', "O'Neil \\<Co\\>", "O'Neil <Co>"]);
   });
 });
