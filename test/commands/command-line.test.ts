@@ -64,14 +64,17 @@ describe('bin/service.js', () => {
 });
 
 describe('service, any command', () => {
-  const commands = ['credentials', 'inbox', 'erase', 'settings', 'doctor', ''];
+  const commands = [
+    ...['credentials', 'inbox', 'subscribers', 'erase', 'backup', 'restore', 'settings', 'doctor', 'verify-receipt'],
+    ...['operator', 'demo', ''],
+  ];
   const named = (name: string) => (name === '' ? [] : [name]);
 
-  test.each(commands)('%s --help prints examples before usage on stdout', async (name) => {
+  test.each(commands)('%s --help prints the recorded help on stdout, with examples before usage', async (name) => {
     const ran = await runService([...named(name), '--help']);
     expect(ran).toMatchObject({ status: 0, stderr: '' });
-    expect(ran.stdout.indexOf('Examples:')).toBeGreaterThan(-1);
-    expect(ran.stdout.indexOf('Usage:')).toBeGreaterThan(ran.stdout.indexOf('Examples:'));
+    expect(ran.stdout).toMatch(/^Examples:$[\s\S]*^Usage:$/m);
+    await expect(ran.stdout).toMatchFileSnapshot(`help/${name || 'service'}.txt`);
   });
 
   test.each(commands)('%s --version prints the version', async (name) => {

@@ -16,10 +16,21 @@ describe('npm run operator -- link', () => {
     const ran = await runService(['operator', 'link', '--name', 'Jo Painter'], { environment });
     expect(ran.status).toBe(0);
     expect(ran.stdout).toMatch(new RegExp(`^${service.url}/operator/sign-in/[A-Za-z0-9_-]{22}\\n$`));
+    expect(ran.stderr).toBe(
+      'This link works once, within 15 minutes. Anybody who has the link can use it, so share it with nobody else.\n',
+    );
     const { pathname } = new URL(ran.stdout.trim());
     expect((await operatorWith(service, '').press(pathname, {})).status).toBe(303);
     const bad = await runService(['operator', 'link', '--name', ' '], { environment });
-    expect([bad.status, bad.stdout]).toEqual([2, '']);
+    const why = '--name must be one line of 1 to 80 visible characters, without hidden characters.\n';
+    expect(bad).toEqual({ status: 2, stdout: '', stderr: why });
+    expect((await runService(['operator', 'link'], { environment })).stderr).toBe(why);
+    const json = await runService(['operator', 'link', '--name', 'Jo', '--json'], { environment });
+    expect(JSON.parse(json.stdout)).toEqual({ name: 'Jo', url: expect.stringContaining('/operator/sign-in/') });
+    const off = await runService(['operator', 'link', '--name', 'Jo'], {
+      environment: { ...environment, OPERATOR_CONSOLE: 'off' },
+    });
+    expect(off.stderr).toMatch(/^The console is off\. Set OPERATOR_CONSOLE=on and restart the service\.\nThis link/);
     await service.close();
   });
 
