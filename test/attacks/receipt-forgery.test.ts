@@ -1,14 +1,13 @@
 /** Our own verifier with signed and then changed receipts (reference §7.4). */
-import { createPrivateKey, generateKeyPairSync, hash, sign } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CONFIRMATION_STATEMENT } from '../../src/actions/preview.ts';
 import { claimsOf } from '../../src/receipts/receipts.ts';
 import { decode, digestOf, disclosureOf, signClaims } from '../../src/receipts/sd-jwt.ts';
 import { readKeys, verifyReceipt } from '../../src/receipts/verify.ts';
 import { parseReceiptKeys } from '../../src/settings/receipt-keys.ts';
-import type { ExecutionRow } from '../../src/storage/schema.ts';
 import { newKey, verifyElsewhere } from '../support/receipts.ts';
+import { signedRow } from '../support/signed-receipt.ts';
 
 const issuer = 'https://paint.example';
 const keys = keysOf(newKey());
@@ -24,21 +23,9 @@ function signing({ signing: by }: ReturnType<typeof keysOf>) {
   return by ?? expect.fail('no private key');
 }
 
-const row = {
-  action_id: '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11',
-  action: 'contact',
-  client: 'acme',
-  preview_digest: hash('sha256', 'a token'),
-  status: 'submitted',
-  created_at: '2026-09-01T12:00:00.000Z',
-  confirmation_text: CONFIRMATION_STATEMENT,
-  confirmed_via: 'agent',
-  destination: 'Vetted Painters',
-} as ExecutionRow;
-
 const fields = { name: 'Ada “Lovelace”', email: 'ada@example.com', message: 'Hello\nthere 🌍' };
 const disclosed = Object.entries(fields).map(([name, value]) => disclosureOf(Buffer.alloc(16, name), name, value));
-const claims = claimsOf(row, {
+const claims = claimsOf(signedRow, {
   issuer,
   signedAt: new Date('2026-09-01T12:00:05.000Z'),
   digests: disclosed.map(digestOf),
@@ -323,7 +310,7 @@ test('other SD-JWT libraries accept our signed receipts with arbitrary values', 
         disclosureOf(Buffer.from('0123456789abcdef'), name, value),
       );
       const digests = disclosures.map(digestOf);
-      const of = claimsOf({ ...row, destination }, { issuer, signedAt: new Date(1e12), digests });
+      const of = claimsOf({ ...signedRow, destination }, { issuer, signedAt: new Date(1e12), digests });
       const signed = signClaims(by, of);
       const { shown } = await verifyElsewhere({ signed_receipt: signed, disclosures }, jwks, issuer);
       expect(shown).toMatchObject({ ...values, destination });
@@ -338,8 +325,8 @@ test('other SD-JWT libraries accept our signed receipts with arbitrary values', 
 
 test('claimsOf marks the receipt of a sandbox client', () => {
   const of = { issuer, signedAt: new Date(1e12), digests: [] };
-  expect(claimsOf({ ...row, sandbox: 1 }, of)).toMatchObject({ sandbox: true, iat: 1e9 });
-  expect(claimsOf({ ...row, sandbox: 0 }, of)).not.toHaveProperty('sandbox');
+  expect(claimsOf({ ...signedRow, sandbox: 1 }, of)).toMatchObject({ sandbox: true, iat: 1e9 });
+  expect(claimsOf({ ...signedRow, sandbox: 0 }, of)).not.toHaveProperty('sandbox');
 });
 
 test('decode refuses other spellings of the same base64url value', () => {

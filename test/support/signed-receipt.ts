@@ -8,7 +8,8 @@ import { parseReceiptKeys } from '../../src/settings/receipt-keys.ts';
 import type { ExecutionRow } from '../../src/storage/schema.ts';
 import { newKey } from './receipts.ts';
 
-const row = {
+/** Row of an execution whose receipt a test signs. */
+export const signedRow = {
   action_id: '0191ab6f-2d40-7c11-8f37-2a6a4f1f9c11',
   action: 'contact',
   client: 'acme',
@@ -28,7 +29,7 @@ export function signedReceiptFile(folder: string, fields: Record<string, string>
   const keys = parseReceiptKeys(newKey());
   if (keys?.signing === undefined) throw new Error('No key could be made.');
   const disclosures = Object.entries(fields).map(([name, value]) => disclosureOf(Buffer.alloc(16), name, value));
-  const claims = claimsOf(row, {
+  const claims = claimsOf(signedRow, {
     issuer: 'https://paint.example',
     signedAt: new Date(1e12),
     digests: disclosures.map(digestOf),
