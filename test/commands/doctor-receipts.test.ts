@@ -60,15 +60,6 @@ describe.each(databases)('doctor with receipts on %s that one key signed', (_nam
   });
 });
 
-test('without a signing key, doctor reports that receipts are unsigned and how to create a key', async () => {
-  const environment = { NODE_ENV: 'production', BASE_URL: 'https://paint.example' };
-  expect(await finding({ ...environment, DATA_DIR: join(temporaryFolder(), 'data') })).toMatchObject({
-    outcome: 'off',
-    says: 'Receipts are not signed.',
-    remedy: expect.stringContaining('openssl genpkey'),
-  });
-});
-
 test('in local mode, doctor checks the key file and shows none of its content', async () => {
   const DATA_DIR = temporaryFolder();
   expect(await finding({ DATA_DIR })).toMatchObject({ says: 'The first start creates a key.' });

@@ -45,33 +45,6 @@ test('doctor prints no warning for safe production settings', async () => {
   expect({ status, warnings }).toEqual({ status: 0, warnings: [] });
 });
 
-test('doctor warns of each dangerous production setting, names the remedy and exits with 0', async () => {
-  const dangerous = {
-    UPSTREAM_URL: 'http://crm.example/hook',
-    UPSTREAM_SECRET: '',
-    OPERATOR_NAME: '',
-    OPERATOR_CONTACT: '',
-    CONTRACTOR_SINCE: '',
-    TRUST_PROXY: '',
-  };
-  const { status, warnings } = await doctor({ ...production, ...dangerous }, '--no-send');
-  expect({ status, checks: warnings.map(({ check }) => check) }).toEqual({
-    status: 0,
-    checks: ['site', 'operator', 'rate limits', 'upstream'],
-  });
-  const [site, operator, limits, upstream] = warnings;
-  expect(site).toMatchObject({
-    says: expect.stringMatching(/no facts/),
-    remedy: expect.stringContaining('CONTRACTOR_PLACE'),
-  });
-  expect(operator?.says).toMatch(/“Service”.* no contact/);
-  expect(operator?.remedy).toMatch(/OPERATOR_NAME.*OPERATOR_CONTACT/);
-  expect(limits?.says).toContain('share one rate limit');
-  expect(limits?.remedy).toContain('TRUST_PROXY');
-  expect(upstream?.says).toMatch(/not signed.*without encryption/);
-  expect(upstream?.remedy).toMatch(/UPSTREAM_SECRET.*https:/);
-});
-
 test('doctor warns if the console is on without OPERATORS, or OPERATORS is set without the console', () => {
   const mail = { SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'a@paint.example' };
   const warningsOf = (environment: Record<string, string>) => {
@@ -83,7 +56,7 @@ test('doctor warns if the console is on without OPERATORS, or OPERATORS is set w
   expect(warningsOf({})).toEqual([]);
   expect(warningsOf({ OPERATORS })).toEqual([]);
   expect(warningsOf({ OPERATOR_CONSOLE: 'on' })).toEqual(['Operators need a shell on the server to sign in.']);
-  expect(warningsOf({ OPERATORS, OPERATOR_CONSOLE: 'off' })).toEqual(['OPERATORS is set, but the console is off.']);
+  expect(warningsOf({ OPERATORS, OPERATOR_CONSOLE: 'off' })).toEqual(['OPERATORS is set nevertheless.']);
 });
 
 test.each([':/etc/localtime', 'Etc/Unknown'])(
@@ -97,19 +70,6 @@ test.each([':/etc/localtime', 'Etc/Unknown'])(
     expect((await doctor(set, '--no-send')).warnings).toEqual([]);
   },
 );
-
-test('doctor warns of a missing UPSTREAM_URL in production', async () => {
-  const { status, warnings } = await doctor({ ...production, UPSTREAM_URL: '' });
-  expect(status).toBe(0);
-  expect(warnings).toEqual([
-    {
-      check: 'upstream',
-      outcome: 'warning',
-      says: expect.stringContaining('503'),
-      remedy: 'Set UPSTREAM_URL.',
-    },
-  ]);
-});
 
 test('doctor does not warn of an upstream without TLS on the same machine', async () => {
   const upstream = await startUpstream();

@@ -1,11 +1,12 @@
 /** `npm run doctor`: tries what is configured, and reports each outcome (reference §13.3). */
 import { systemClock } from '../../platform/clock.ts';
+import { StorageUnavailable } from '../../storage/database.ts';
 import { parseAddress } from '../arguments.ts';
 import { ExitFault } from '../command-errors.ts';
 import { type Call, runnerOf } from '../command-line.ts';
 import { loadSettings } from '../open-store.ts';
 import type { Terminal } from '../terminal.ts';
-import { type Check, type CheckContext, type Finding, failed, warned } from './check.ts';
+import { type Check, type CheckContext, type Finding, failed, off, warned } from './check.ts';
 import { credentials, receiptKeys, signingKeys } from './key-checks.ts';
 import { database, dataFolder, wallClock } from './local-checks.ts';
 import { mailServer, testMessage } from './mail-checks.ts';
@@ -69,7 +70,10 @@ async function examine({ terminal, text, flag }: Call): Promise<void> {
   if (failures > 0) throw new ExitFault(`${failures} of ${findings.length} checks failed.`);
 }
 
-/** Runs a check. The message of an `ExitFault` has its own remedy. Other errors get the usual remedy. */
+/**
+ * Runs a check. The message of an `ExitFault` has its own remedy, and that of an unavailable store is in the finding of
+ * the database. Other errors get the usual remedy.
+ */
 async function runCheck({ check, remedy, run }: Check, context: CheckContext): Promise<Finding> {
   const usual = typeof remedy === 'function' ? remedy(context.settings) : remedy;
   try {
@@ -77,6 +81,9 @@ async function runCheck({ check, remedy, run }: Check, context: CheckContext): P
     return { check, ...result, remedy: result.remedy ?? (result.outcome === 'failed' ? usual : undefined) };
   } catch (error) {
     if (error instanceof ExitFault) return { check, ...failed(error.message) };
+    if (error instanceof StorageUnavailable) {
+      return { check, ...off('Not tested, because the check of database failed.') };
+    }
     // Only the error's code is shown, because messages of libraries can contain addresses and passwords.
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
     return { check, ...failed(`This check failed (${code}).`, usual) };

@@ -6,7 +6,6 @@ import { isExpired } from '../../credentials/file.ts';
 import { keysThatSigned } from '../../receipts/receipts.ts';
 import { routes } from '../../routes.ts';
 import { NO_RECEIPT_KEYS, parseReceiptKeys, type ReceiptKeys } from '../../settings/receipt-keys.ts';
-import type { Settings } from '../../settings/settings.ts';
 import { parseSigningKey, SIGNING_KEY_BYTES, type SigningKeys } from '../../settings/signing-keys.ts';
 import { NEW_RECEIPT_KEY } from '../../settings/values.ts';
 import { localFiles } from '../../start/first-run.ts';
@@ -29,7 +28,7 @@ export const signingKeys: Check = {
       const path = localFiles(settings.dataDir).signingKey;
       if (!fileExists(path)) return ok('The first start creates a key.');
       const key = parseSigningKey(readPlainFile(path));
-      if (key === undefined) throw new Error('KEY_TOO_SHORT');
+      if (key === undefined) return failed(`The key has fewer than ${SIGNING_KEY_BYTES} bytes.`);
       keys = [key];
       warnings = accessWarnings(path);
     }
@@ -46,14 +45,16 @@ export const signingKeys: Check = {
 /** Checks that every key that signed a stored receipt is still published (reference §7.3). */
 export const receiptKeys: Check = {
   check: 'receipt keys',
-  remedy: (settings) =>
-    usesLocalReceiptKey(settings)
-      ? `Check the database. If there is no private key of P-256 in ${localFiles(settings.dataDir).receiptKey}, remove that file.`
-      : 'Check the database.',
+  remedy: ({ dataDir }) => `Check the permissions of ${localFiles(dataDir).receiptKey}.`,
   async run({ settings }) {
     const path = localFiles(settings.dataDir).receiptKey;
-    const isLocal = usesLocalReceiptKey(settings);
-    const { signing, published } = isLocal ? readLocalKey(path) : settings.receiptKeys;
+    // In local mode without keys in the settings, the service makes a key.
+    const isLocal = settings.mode === 'local' && settings.receiptKeys.published.length === 0;
+    const keys = isLocal ? readLocalKeys(path) : settings.receiptKeys;
+    if (keys === undefined) {
+      return failed('The file has no private key of P-256.', `Remove ${path}, and the next start creates a new key.`);
+    }
+    const { signing, published } = keys;
     const warnings = isDatabaseThere(settings.database)
       ? unpublishedKeys(published, await withStorage(settings, keysThatSigned))
       : [];
@@ -69,17 +70,11 @@ export const receiptKeys: Check = {
   },
 };
 
-/** Returns true if the service makes a key for receipts: in local mode without such keys in the settings. */
-function usesLocalReceiptKey({ mode, receiptKeys }: Settings): boolean {
-  return mode === 'local' && receiptKeys.published.length === 0;
-}
-
-/** Reads the keys of a file. Throws if the file has anything except keys, or no private key. */
-function readLocalKey(path: string): ReceiptKeys {
+/** Reads the keys of a file. Returns undefined if the file has anything except keys, or no private key. */
+function readLocalKeys(path: string): ReceiptKeys | undefined {
   if (!fileExists(path)) return NO_RECEIPT_KEYS;
   const keys = parseReceiptKeys(readPlainFile(path));
-  if (keys?.signing === undefined) throw new Error('NO_PRIVATE_KEY');
-  return keys;
+  return keys?.signing === undefined ? undefined : keys;
 }
 
 /** Returns a warning about signing keys that are no longer published. `signed` has the number of receipts by `kid`. */

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { newId } from '../../platform/random.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { databaseFault } from '../../start/start-errors.ts';
 import { StorageUnavailable } from '../../storage/database.ts';
 import { ExitFault } from '../command-errors.ts';
@@ -9,9 +10,14 @@ import { isDatabaseThere, placeOf, withStorage } from '../open-store.ts';
 import { type Check, failed, off, ok } from './check.ts';
 import { accessWarnings } from './warnings.ts';
 
+/** Returns the remedy for a data folder that can't be used. */
+export function folderRemedy({ dataDir }: Settings): string {
+  return `Change the permissions of ${dataDir}, or set DATA_DIR to a folder that you own.`;
+}
+
 export const dataFolder: Check = {
   check: 'data folder',
-  remedy: ({ dataDir }) => `Change the permissions of ${dataDir}, or set DATA_DIR to a folder that you own.`,
+  remedy: folderRemedy,
   run({ settings: { mode, database, dataDir } }) {
     if (mode === 'production' && database.kind === 'postgres') return off('The service stores nothing in DATA_DIR.');
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -96,7 +102,7 @@ export const wallClock: Check = {
  * entry.
  */
 function latestChange(folder: string): number | undefined {
-  const names = statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : [];
+  const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
   const times = names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   return times.length === 0 ? undefined : Math.max(...times);
 }

@@ -11,7 +11,9 @@ import { parseSender } from '../../settings/groups.ts';
 import { openSite } from '../../site/site.ts';
 import { causeOfError, tlsMismatch } from './causes.ts';
 import { type Check, type Diagnosis, failed, off, ok } from './check.ts';
+import { folderRemedy } from './local-checks.ts';
 import { portOf, speaksTls, waitsForClient } from './probes.ts';
+import { site } from './site-checks.ts';
 
 const SMTP_TIMEOUT_MS = 10_000;
 
@@ -42,7 +44,7 @@ const SMTP_CAUSES: Readonly<Record<string, Diagnosis>> = {
 /** Signs in to the mail server, or checks the folder that replaces it in local mode. */
 export const mailServer: Check = {
   check: 'mail',
-  remedy: MAIL_REMEDY,
+  remedy: (settings) => (settings.mail.kind === 'files' ? folderRemedy(settings) : MAIL_REMEDY),
   async run({ settings: { mail, baseUrl } }) {
     if (mail.kind === 'none') {
       return off(`${routes.subscribeNewsletter.path} answers 503.`, 'Set SMTP_URL and MAIL_FROM.');
@@ -85,22 +87,24 @@ async function causeOfMail(baseUrl: string, url: string): Promise<Diagnosis | un
   }
 }
 
+/** The checks of what a message needs: its words and a way to send it. */
+const NEEDED = [site.check, mailServer.check];
+
 /** Sends the message that a subscriber gets to `--mail-to`, or to the sender. The message's links are random. */
 export const testMessage: Check = {
   check: 'test message',
   remedy: 'Check SMTP_URL and MAIL_FROM. The account must be allowed to send from that address.',
   async run({ settings, clock, mailTo, findings }) {
-    if (findings.some(({ check, outcome }) => check === mailServer.check && outcome === 'failed')) {
-      return off('Not tested, because the mail server is unavailable.');
-    }
+    const missing = findings.find(({ check, outcome }) => NEEDED.includes(check) && outcome === 'failed');
+    if (missing !== undefined) return off(`Not tested, because the check of ${missing.check} failed.`);
     const mailer = await openMailer(settings, clock);
     if (mailer === undefined || settings.mail.kind === 'none') return off('No mail is configured.');
     try {
       const address = mailTo ?? parseSender(settings.mail.from).address;
       const messageId = `<${newId()}@${new URL(settings.baseUrl).hostname}>`;
       const token = () => randomSecret(TOKEN_BYTES).toString('base64url');
-      const site = await openSite(settings);
-      const words = () => site.frame().words.newsletter;
+      const opened = await openSite(settings);
+      const words = () => opened.frame().words.newsletter;
       const letter = confirmationMail({ ...settings, words }, { confirm_token: token(), leave_token: token() });
       const result = await mailer.send({ ...letter, address, messageId });
       if (result.kind === 'refused') return failed(`The mail server refused the message (${result.reason}).`);

@@ -3,6 +3,7 @@ import { LINK_COMMAND } from '../../failures/page-problems.ts';
 import { routes } from '../../routes.ts';
 import { ContentFault } from '../../site/content-overrides.ts';
 import { openSite } from '../../site/site.ts';
+import { isThisMachine } from '../arguments.ts';
 import { type Check, failed, off, ok } from './check.ts';
 
 /** Checks CONTENT_DIR by rendering every page. */
@@ -40,7 +41,10 @@ export const notices: Check = {
 export const operatorConsole: Check = {
   check: 'console',
   run({ settings: { operatorConsole, operators, baseUrl } }) {
-    if (operatorConsole === 'off') return off('The console is off.', 'Set OPERATORS, or OPERATOR_CONSOLE=on.');
+    if (operatorConsole === 'off') {
+      const remedy = operators.length > 0 ? 'Remove OPERATOR_CONSOLE=off.' : 'Set OPERATORS, or OPERATOR_CONSOLE=on.';
+      return off('The console is off.', remedy);
+    }
     const signIn =
       operators.length > 0
         ? `${operators.length} ${operators.length === 1 ? 'address signs' : 'addresses sign'} in by mail.`
@@ -52,7 +56,11 @@ export const operatorConsole: Check = {
 export const oauth: Check = {
   check: 'OAuth',
   run({ settings: { oauth, oauthHosts, baseUrl } }) {
-    if (oauth === 'on') return ok(`${oauthHosts.join(', ')} can connect to ${baseUrl}${routes.connect.path}.`);
+    if (oauth === 'on') {
+      const isLocal = isThisMachine(new URL(baseUrl).hostname);
+      const hosts = isLocal ? 'Hosts on this machine' : oauthHosts.join(', ');
+      return ok(`${hosts} can connect to ${baseUrl}${routes.connect.path}.`);
+    }
     if (oauth === 'off') return off('OAuth is off, so hosts such as ChatGPT and Claude can’t connect.');
     return off(
       'OAuth is off, because BASE_URL is not https. Hosts such as ChatGPT and Claude can’t connect.',

@@ -49,8 +49,8 @@ export function settingsWarnings(
     [
       'console',
       operatorConsole === 'off' && operators.length > 0,
-      'OPERATORS is set, but the console is off.',
-      'Remove OPERATOR_CONSOLE=off.',
+      'OPERATORS is set nevertheless.',
+      'Without a console, remove OPERATORS.',
     ],
     [
       'rate limits',
