@@ -84,57 +84,6 @@ describe('service, any command', () => {
       stderr: '',
     });
   });
-
-  test.each([
-    [['settings', '--jsn'], '--json'],
-    [['doctor', '--no-sned'], '--no-send'],
-    [['inbox', 'exprot'], 'export'],
-    [['inbox', 'list', '--limt', '3'], '--limit'],
-    [['credentials', 'revok', 'acme'], 'revoke'],
-    [['credentails', 'list'], 'credentials'],
-  ])('suggests the nearest match for %j, which is %s, and exits with 2', async (args, nearest) => {
-    const ran = await runService(args);
-    expect(ran).toMatchObject({ status: 2, stdout: '' });
-    expect(ran.stderr).toContain(`Did you mean ${nearest}?`);
-  });
-
-  test.each([
-    [['settings', '--zzzzzzzz']],
-    [['settings', 'extra']],
-    [['settings', '--json=yes']],
-    [['credentials', 'issue', 'acme', '--scope']],
-    [['credentials', 'issue', 'acme', '--expires', '2027-02-30']],
-    [['credentials', 'rotate', 'acme', '--overlap', 'soon']],
-    [['credentials', 'issue', 'Acme Assistant']],
-    [['credentials', 'issue']],
-    [['credentials']],
-    [['inbox', 'export', '--format', 'xml']],
-    [['inbox', 'list', '--limit', '0']],
-    [['inbox', 'list', '--form', 'quote']],
-    [['inbox', 'list', '--since', 'yesterday']],
-    [['inbox', 'list', '--until', '2026-02-30']],
-    [['inbox', 'list', '--status', 'lost']],
-    [['inbox', 'list', '--origin', 'robot']],
-    [['inbox', 'list', '--search', ' ']],
-    [['inbox', 'export', '--json', '--limit', '-1']],
-    [['doctor', '--mail-to', 'nobody']],
-    [['erase']],
-    [['erase', 'canary-nobody']],
-    [['erase', '-', '--yes']],
-    [['start', '--port', '4000']],
-  ])('prints one sentence for %j and exits with 2', async (args) => {
-    const ran = await runService(args);
-    expect(ran).toMatchObject({ status: 2, stdout: '' });
-    expect(ran.stderr).toMatch(/^[^\n]+\n$/);
-  });
-
-  test('prints each invalid setting on its own line and exits with 78', async () => {
-    const environment = { PORT: 'x', LOG_LEVEL: 'loud', UPSTREAM_SECRET: 'canary-secret' };
-    const ran = await runService(['doctor'], { environment });
-    expect(ran).toMatchObject({ status: 78, stdout: '' });
-    expect(ran.stderr.trim().split('\n')).toHaveLength(3);
-    expect(ran.stderr).not.toContain('canary-secret');
-  });
 });
 
 describe('runCommand', () => {

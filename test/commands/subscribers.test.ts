@@ -101,15 +101,3 @@ test('export writes every subscriber with --status all, and disarms formulas for
   const { stdout: pending } = await subscribers('export', '--json', '--status', 'pending', '--search', 'reader69');
   expect(pending.trim().split('\n')).toHaveLength(5);
 });
-
-test('list prints “Nothing matches.” and exits with 0 if no subscriber matches', async () => {
-  const { stdout, stderr, status } = await subscribers('list', '--search', 'nobody');
-  expect([status, stdout, stderr]).toEqual([0, '', 'Nothing matches.\n']);
-});
-
-test.each([[['list', '--status', 'bounced']], [['list', '--limit', '0']], [['list', '--search', ' ']], [['export']]])(
-  'subscribers exits with 2 for %j',
-  async (args) => {
-    expect(await subscribers(...args)).toMatchObject({ status: 2, stdout: '' });
-  },
-);
