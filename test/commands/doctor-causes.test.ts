@@ -37,6 +37,9 @@ async function doctor(environment: Record<string, string>, ...args: string[]) {
   };
 }
 
+/** First byte of a TLS connection. */
+const HANDSHAKE = 0x16;
+
 /** Returns the port of a server that calls `serve` for each connection. */
 async function portThat(serve: (socket: Socket) => void, tls = false): Promise<number> {
   const sockets: Socket[] = [];
@@ -142,6 +145,27 @@ describe('doctor, receiver that gives no answer', () => {
     expect(told).toMatch(/expects TLS from the first byte\. Replace http:\/\/ with https:\/\//);
   });
 
+  test('says that an answer can’t be read if it is not HTTP', async () => {
+    const port = await portThat((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    const { told } = await upstreamAt(`http://127.0.0.1:${port}/`);
+    expect(told).toMatch(
+      /\(HTTPParserError\)\. The answer of the receiver can’t be read\. See the log .* UPSTREAM_URL\.$/,
+    );
+  });
+
+  test('suggests https:// if the port answers HTTP with an alert of TLS', async () => {
+    const server = createTlsServer({ cert, key });
+    const port = await portThat((socket) =>
+      socket.once('data', (first) => {
+        if (first[0] !== HANDSHAKE) return socket.end(Buffer.from('15030100020246', 'hex'));
+        socket.pause().unshift(first);
+        return server.emit('connection', socket);
+      }),
+    );
+    const { told } = await upstreamAt(`http://127.0.0.1:${port}/`);
+    expect(told).toMatch(/expects TLS from the first byte\. Replace http:\/\/ with https:\/\//);
+  });
+
   test('names UPSTREAM_TIMEOUT_MS if the receiver does not answer within that time', async () => {
     const port = await portThat(() => {});
     const { told } = await upstreamAt(`http://127.0.0.1:${port}/`, { UPSTREAM_TIMEOUT_MS: '200' });
@@ -235,6 +259,20 @@ describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
   test('suggests rediss:// if the port behind redis:// uses TLS', async () => {
     const port = await portThat(() => {}, true);
     expect(await limitsAt(`redis://127.0.0.1:${port}`)).toMatch(/Replace redis:\/\/ with rediss:\/\//);
+  });
+
+  test('says that Redis does not count if its user may not run scripts', async () => {
+    const port = await portThat((socket) =>
+      socket.on('data', (data) => {
+        const commands = data.toString().split(/^\*/m).slice(1);
+        const answers = commands.map((command) =>
+          /eval/i.test(command) ? '-NOPERM no scripts\r\n' : /ping/i.test(command) ? '+PONG\r\n' : '+OK\r\n',
+        );
+        socket.write(answers.join(''));
+      }),
+    );
+    const told = await limitsAt(`redis://127.0.0.1:${port}`);
+    expect(told).toMatch(/Redis answers, but does not count\. See the log of Redis\. .*\(eval, evalsha\)\.$/);
   });
 
   test('names a closed port', async () => {

@@ -16,7 +16,7 @@ import { portOf, speaksTls } from './probes.ts';
 const RECEIVER = { setting: 'UPSTREAM_URL', withTls: 'https://', withoutTls: 'http://' };
 
 /** Codes with which a server that expects TLS ends a request in HTTP, if it does not answer 400. */
-const HUNG_UP = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HPE_\w+)$/;
+const HUNG_UP = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HTTPParserError)$/;
 
 /** The test event, without its id and time. */
 const testSubmission = {
