@@ -9,6 +9,7 @@ import { type ServiceProcess, spawnService, untilItAnswers } from '../support/pr
 import type { Ran } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
 import { runService, temporaryFolder } from './run-service.ts';
+import { withoutChance } from './transcript.ts';
 
 describe('demo against a service in local mode', () => {
   let service: ServiceProcess;
@@ -24,7 +25,7 @@ describe('demo against a service in local mode', () => {
   });
   const environment = () => ({ PORT: String(service.port), DATA_DIR: service.dataDir });
 
-  test('prints every step in order and exits with 0', () => {
+  test('prints every step in order and exits with 0', async () => {
     const { status, stdout, stderr } = first;
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout.match(/^ +(GET|POST) .*\n +\d{3}/gm)?.map(shortened)).toEqual([
@@ -46,6 +47,7 @@ describe('demo against a service in local mode', () => {
       expect(stdout).toContain(words);
     }
     expect(stdout).toContain('Sample Painting Company');
+    await expect(demoText(stdout, service)).toMatchFileSnapshot('transcripts/demo.txt');
     const [, mailFile = ''] = /^ +(\/.*\.eml)$/m.exec(stdout) ?? [];
     const [, address = ''] = /To: (demo-\w+@example\.com)/.exec(stdout) ?? [];
     expect(readFileSync(mailFile, 'utf8')).toContain(`To: ${address}`);
@@ -79,6 +81,14 @@ describe('demo against a service in local mode', () => {
   });
 });
 
+/** Returns the output of a demo without what is random or differs from run to run. */
+function demoText(stdout: string, { url, dataDir = '' }: { url: string; dataDir?: string }): string {
+  return withoutChance(stdout, dataDir || 'no folder')
+    .replaceAll(url, 'URL')
+    .replace(/demo-[\da-f]+/g, 'demo-RANDOM')
+    .replace(/[\w-]+(?=\.eml$)/gm, 'MESSAGE');
+}
+
 /** Returns a request line and its status, with keys numbered in order of appearance. */
 function shortened(this: void, text: string, _index: number, all: string[]): string {
   const keys = [...new Set(all.flatMap((line) => /Idempotency-Key: (\S+)/.exec(line)?.[1] ?? []))];
@@ -103,6 +113,23 @@ describe('demo that exits with 1', () => {
     return path;
   };
   const effects = { forwarded: 0, rows: 0, mails: 0 };
+
+  test('says that it looks for no e-mail if it does not know the service, and which e-mail is missing if it does', async () => {
+    const own = await startService();
+    const args = ['demo', '--token-file', tokenFile(tokens.both)];
+    const ran = await runService([...args, '--url', own.url]);
+    expect([ran.status, ran.stderr]).toEqual([0, '']);
+    const end = ran.stdout.slice(ran.stdout.indexOf('As a browser'));
+    await expect(demoText(end, own)).toMatchFileSnapshot('transcripts/demo-elsewhere.txt');
+
+    const { port } = new URL(own.url);
+    const other = await runService(args, { environment: { PORT: port, DATA_DIR: temporaryFolder() } });
+    expect(other).toMatchObject({ status: 1, stdout: expect.stringContaining('Subscribe to the newsletter') });
+    expect(other.stderr).toMatch(
+      /^\S+ has no e-mail to the new subscriber\. Check that the service and this command use the same settings\.\n$/,
+    );
+    await own.close();
+  });
 
   test('names the command that starts the service if no service answers at the address', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
@@ -193,10 +220,4 @@ test('demo --json prints one line per step', async () => {
     .map((line) => JSON.parse(line));
   expect(steps.map(({ step, ok }) => [step, ok])).toEqual(Array.from({ length: 14 }, (_, index) => [index + 1, true]));
   rmSync(service.dataDir, { recursive: true, force: true });
-});
-
-test('demo --help shows examples before usage', async () => {
-  const { status, stdout } = await runService(['demo', '--help']);
-  expect(status).toBe(0);
-  expect(stdout).toMatch(/Examples:.*npm run demo.*Usage:.*--token-file/s);
 });

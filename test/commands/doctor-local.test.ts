@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Check } from '../../src/commands/doctor/check.ts';
 import { signingKeys } from '../../src/commands/doctor/key-checks.ts';
-import { dataFolder } from '../../src/commands/doctor/local-checks.ts';
+import { dataFolder, wallClock } from '../../src/commands/doctor/local-checks.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { testClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/process.ts';
@@ -33,6 +33,16 @@ test('the data folder is off in production with PostgreSQL', async () => {
     DATABASE_URL: 'postgres://127.0.0.1/none',
   });
   expect(result).toEqual({ outcome: 'off', says: 'The service stores nothing in DATA_DIR.' });
+});
+
+test('the clock is wrong before 2026', async () => {
+  const context = { send: false, mailTo: undefined, findings: [] };
+  const read = readSettings({ DATA_DIR: temporaryFolder() });
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  const at = (now: string) => wallClock.run({ ...context, settings: read.settings, clock: testClock(now) });
+  const time = '2025-12-31T23:59:59.999Z';
+  expect(await at(time)).toEqual({ outcome: 'failed', says: `The time is ${time}.` });
+  expect(await at('2026-01-01T00:00:00.000Z')).toMatchObject({ outcome: 'ok' });
 });
 
 test.each([

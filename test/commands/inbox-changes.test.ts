@@ -32,18 +32,22 @@ const rowOf = async (id: string) => {
 };
 
 /** Attempts marked submissions, as a running service does, until all given outcomes are stored. */
-async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome>>) {
+async function attemptMarked(outcomes: Readonly<Record<string, AttemptOutcome | 'deleted'>>) {
   let left = Object.keys(outcomes).length;
   while (left > 0) {
     await systemClock.sleep(20);
     for (const [id, outcome] of Object.entries(outcomes)) {
       const { resend_asked_ms: asked } = await rowOf(id);
       if (asked === null) continue;
+      left -= 1;
+      if (outcome === 'deleted') {
+        await storage.write((tx) => tx.deleteFrom('submissions').where('id', '=', id).execute());
+        continue;
+      }
       const status = outcome === 'confirmed' ? ('delivered' as const) : ('undelivered' as const);
       const attempts = attemptLine({ outcome, by: 'operator' });
       const change = { status, attempts, resend_asked_ms: null };
       await storage.write((tx) => tx.updateTable('submissions').set(change).where('id', '=', id).execute());
-      left -= 1;
     }
   }
 }
@@ -85,6 +89,27 @@ describe('inbox resend', () => {
     );
     expect(ran.status).toBe(1);
     expect(ran.stdout + ran.stderr).not.toContain('ada@');
+  });
+
+  test('names the outcome of each attempt, and what was deleted before it', async () => {
+    const outcomes = ['rejected', 'rateLimited', 'unconfirmed', 'unknown', 'deleted'] as const;
+    const ids: string[] = [];
+    for (const _ of outcomes) ids.push(await keep(undelivered));
+    const [ran] = await Promise.all([
+      inbox(['resend', ...ids]),
+      attemptMarked(Object.fromEntries(ids.map((id, index) => [id, outcomes[index] ?? 'unknown']))),
+    ]);
+    const told = ran.stdout.trim().split('\n').toSorted();
+    expect(told).toEqual(
+      [
+        `${ids[0]}  rejected by the receiver`,
+        `${ids[1]}  not confirmed: the receiver asks to wait`,
+        `${ids[2]}  not confirmed`,
+        `${ids[3]}  unknown: the service stopped during the attempt`,
+        `${ids[4]}  deleted before it was sent`,
+      ].toSorted(),
+    );
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringMatching(/\nSome submissions were not confirmed\.\n$/)]);
   });
 
   test('--undelivered resends browser submissions only', async () => {

@@ -130,6 +130,11 @@ const submissions = [
 test('inbox prints what its record has', async () => {
   const folder = await folderWith(async () => {});
   const filled = await folderWith((storage) => keepRows(storage, submissions));
+  const mail = { 'one.eml': 'eve', 'two.eml': 'eve', 'three.eml': 'ada' };
+  mkdirSync(join(filled, 'data/mail'));
+  for (const [name, to] of Object.entries(mail)) {
+    writeFileSync(join(filled, 'data/mail', name), `To: ${to}@example.com\r\n\r\nHello`);
+  }
   const before = await transcriptOf(folder, { DATA_DIR: join(folder, 'data') }, [
     'inbox list',
     'inbox list --form contact',
@@ -181,6 +186,7 @@ test('inbox prints what its record has', async () => {
     'inbox export --format csv --limit 2 --email ada@example.com',
     'inbox export --email - < ADA@example.com',
     'inbox export --email - < ada',
+    'inbox export --email eve@example.com --json',
     'NODE_ENV=production BASE_URL=https://x.example inbox list --limit 1',
     'inbox dismiss',
     `inbox dismiss ${id(1)} ${id(2)} ${id(3)} ${id(5)} ${id(6)} ${id(7)} ada@example.com --reason answered`,
@@ -240,12 +246,19 @@ test('backup, restore and erase print what their records have', async () => {
       subscriber: email,
       fields: { email },
     });
+  const unsubscribed = (number: number, email: string) => {
+    const row = leaving(number, email);
+    return { ...row, subscriber: null, event: row.event.replace('subscriber.created', 'subscriber.unsubscribed') };
+  };
   const folder = await folderWith((storage) =>
     keepRows(storage, [
       submissionRow({ id: id(1) }),
       submissionRow({ id: id(2), fields: { name: 'Eve', email: 'eve@example.com' } }),
       submissionRow({ id: id(3), fields: { name: 'Eve', email: 'eve@example.com' }, status: 'sending' }),
       leaving(4, 'reader@example.com'),
+      unsubscribed(5, 'leaver@example.com'),
+      unsubscribed(6, 'other@example.com'),
+      unsubscribed(7, 'other@example.com'),
     ]),
   );
   writeFileSync(join(folder, 'empty'), '');
@@ -283,6 +296,8 @@ test('backup, restore and erase print what their records have', async () => {
     'erase eve@example.com --dry-run --json',
     'erase eve@example.com --yes',
     'UPSTREAM_URL=http://127.0.0.1:1 erase reader@example.com --yes',
+    'erase leaver@example.com --yes',
+    'erase other@example.com --yes',
     'erase ada@example.com --yes --json',
     'erase ada@example.com --json',
     'DATA_DIR=none erase ada@example.com',
@@ -297,6 +312,7 @@ test('other commands print what their record has', async () => {
   writeFileSync(join(folder, 'none.jwks'), '{"keys":3}');
   const lines = [
     'start --port 4000',
+    'start --json',
     'credentails list',
     'settings extra',
     'settings --jsn',
@@ -336,16 +352,17 @@ test('other commands print what their record has', async () => {
 });
 
 test.each([
-  ['credentials revoke acme', 'Revoke every credential of acme? [y/N]', 'Nothing was revoked.'],
-  ['erase ada@example.com', 'Erase 1 lead, ', 'Nothing was erased.'],
-  ['restore copy.db', 'with this backup? [y/N]', 'Nothing was replaced.'],
-])('%s asks at a terminal, and changes nothing without a yes', async (line, question, refusal) => {
+  ['credentials revoke acme', 'Revoke every credential of acme? [y/N]', 'Nothing was revoked.', 1],
+  ['erase ada@example.com', 'Erase 1 lead, ', 'Nothing was erased.', 1],
+  ['restore copy.db', 'with this backup? [y/N]', 'Nothing was replaced.', 1],
+  ['demo --url http://service.invalid', 'Send the data? [y/N]', 'Nothing was sent.', 0],
+])('%s asks at a terminal, and changes nothing without a yes', async (line, question, refusal, expected) => {
   const folder = await folderWith((storage) => keepRows(storage, [submissionRow({ id: id(1) })]));
   const environment = { DATA_DIR: join(folder, 'data'), AGENT_CREDENTIALS_FILE: join(folder, 'agents.json') };
   await transcriptOf(folder, environment, ['credentials issue acme', 'backup copy.db']);
   const atTerminal = 'data:text/javascript,for (const name of ["stdin", "stderr"]) process[name].isTTY = true';
   const options = { folder, environment, nodeOptions: ['--import', atTerminal], input: 'n\n' };
   const { status, stderr } = await runService(line.split(' '), options);
-  expect([status, stderr]).toEqual([1, expect.stringContaining(question)]);
+  expect([status, stderr]).toEqual([expected, expect.stringContaining(question)]);
   expect(stderr.trimEnd().endsWith(refusal)).toBe(true);
 });
