@@ -1,6 +1,7 @@
-/** The cause that the doctor names for the code of an error, and for a status. */
+/** The cause that the doctor names for the code of an error, and for a status. The port that it tries. */
 import { describe, expect, test } from 'vitest';
 import { causeOfError, causeOfStatus } from '../../src/commands/doctor/causes.ts';
+import { portOf } from '../../src/commands/doctor/probes.ts';
 
 const server = { setting: 'SOME_URL', withTls: 'tls://', withoutTls: 'plain://' };
 
@@ -75,4 +76,13 @@ test.each([
     says: expect.stringContaining(says),
     remedy: expect.stringContaining(remedy),
   });
+});
+
+test.each([
+  ['http://crm.example/hook', { host: 'crm.example', port: 80 }],
+  ['http://crm.example:8080/hook', { host: 'crm.example', port: 8080 }],
+  ['http://[::1]:8080/', { host: '::1', port: 8080 }],
+  ['http://127.0.0.1/[x]', { host: '127.0.0.1', port: 80 }],
+])('portOf returns host and port of %s', (address, port) => {
+  expect(portOf(address, 80)).toEqual(port);
 });

@@ -57,6 +57,15 @@ test('doctor reports no fault on a fresh machine, and leaves nothing in the data
   expect(readdirSync(dataDir).filter((name) => name.startsWith('.doctor'))).toEqual([]);
 });
 
+test('doctor prints good outcomes green and failures red on a terminal', async () => {
+  const atTerminal = 'data:text/javascript,process.stdout.isTTY = true';
+  const environment = { DATA_DIR: dataDir, SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@x.example' };
+  const { stdout } = await runService(['doctor', '--no-send'], { environment, nodeOptions: ['--import', atTerminal] });
+  expect(stdout).toContain('\u001B[32mok       \u001B[0mdatabase');
+  expect(stdout).toContain('\u001B[31mfailed   \u001B[0mmail');
+  expect(stdout).toMatch(/^off {6}notices/m);
+});
+
 test.each(['http://127.0.0.1:1/hook', 'http://no-such-host.invalid/hook'])(
   'doctor exits with 1 if the upstream at %s can’t be reached',
   async (UPSTREAM_URL) => {
