@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { startMailServer } from '../mail/mail-server.ts';
 import { redisAnswers, redisUrl } from '../support/databases.ts';
 import { answering, startUpstream } from '../support/upstream.ts';
@@ -101,6 +104,18 @@ test('doctor fails if the data folder can’t be written or the database is dama
 
   writeFileSync(join(dataDir, 'service.db'), 'this is not a database, but it is long enough to be read');
   expect((await doctor()).of('database')).toMatchObject({ outcome: 'failed' });
+});
+
+test('doctor fails if the database refuses a write', async () => {
+  mkdirSync(dataDir);
+  const path = join(dataDir, 'service.db');
+  await (await openSqlite(path, systemClock)).close();
+  const database = new DatabaseSync(path);
+  database.exec("create trigger refuse before insert on scrub_requests begin select raise(fail, 'canary'); end");
+  database.close();
+  const { status, of, stdout } = await doctor();
+  expect([status, of('database')?.outcome]).toEqual([1, 'failed']);
+  expect(stdout).not.toContain('canary');
 });
 
 test.runIf(redisAnswers)('doctor reports that Redis counts the rate limits if Redis answers', async () => {

@@ -46,8 +46,8 @@ const ERROR_CAUSES: readonly [code: RegExp, says: string, remedy: string][] = [
 /** Returns the cause of a network or TLS error by its code, or undefined for any other error. */
 export function causeOfError(code = '', server: Server): Diagnosis | undefined {
   if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code)) return tlsMismatch(server, false);
-  const [, says, remedy] = ERROR_CAUSES.find(([pattern]) => pattern.test(code)) ?? [];
-  return says && remedy ? { says, remedy: remedy.replace('SETTING', server.setting) } : undefined;
+  const cause = ERROR_CAUSES.find(([pattern]) => pattern.test(code));
+  return cause && { says: cause[1], remedy: cause[2].replace('SETTING', server.setting) };
 }
 
 /** Returns the cause if the port and the setting differ: only one of them uses TLS from the first byte. */
@@ -62,25 +62,25 @@ export function tlsMismatch({ setting, withTls, withoutTls }: Server, portSpeaks
 const NOT_FOLLOWED = 'Redirects are never followed.';
 const FINAL_ADDRESS = 'Set UPSTREAM_URL to the target of the redirect (curl -i shows it).';
 
-/** Causes by status of an answer that does not confirm the test event. */
+/** Causes by status, in three digits, of an answer that does not confirm the test event. */
 const STATUS_CAUSES: readonly [status: RegExp, says: string, remedy: string][] = [
   [
-    /^30[23]$/,
+    /30[23]/,
     NOT_FOLLOWED,
     `${FINAL_ADDRESS} If the receiver answers a successful POST with this redirect, as Google Apps Script does, set UPSTREAM_REDIRECT=confirmed.`,
   ],
   [/^[123]/, NOT_FOLLOWED, FINAL_ADDRESS],
   [
-    /^40[13]$/,
+    /40[13]/,
     'The receiver refuses this service.',
     'Put the headers that it requires, such as Authorization, into UPSTREAM_HEADERS. Check that it verifies with the same UPSTREAM_SECRET, then check the address in UPSTREAM_URL.',
   ],
-  [/^404$/, 'There is nothing at this address.', 'Correct the path of UPSTREAM_URL, or turn the receiver on.'],
-  [/^405$/, 'This address does not accept POST.', 'Correct the path of UPSTREAM_URL.'],
-  [/^407$/, 'A proxy requires authentication.', 'Set UPSTREAM_URL to an address that needs no proxy.'],
-  [/^410$/, 'The receiver no longer uses this address.', 'Set UPSTREAM_URL to the current address of the receiver.'],
+  [/404/, 'There is nothing at this address.', 'Correct the path of UPSTREAM_URL, or turn the receiver on.'],
+  [/405/, 'This address does not accept POST.', 'Correct the path of UPSTREAM_URL.'],
+  [/407/, 'A proxy requires authentication.', 'Set UPSTREAM_URL to an address that needs no proxy.'],
+  [/410/, 'The receiver no longer uses this address.', 'Set UPSTREAM_URL to the current address of the receiver.'],
   [
-    /^429$/,
+    /429/,
     'The receiver accepts no more requests right now.',
     'Wait a minute and try again, or raise the limit of the receiver.',
   ],
@@ -90,7 +90,7 @@ const STATUS_CAUSES: readonly [status: RegExp, says: string, remedy: string][] =
     'See the log of the receiver. The receiver must also answer the test event with 2xx.',
   ],
   [
-    /^50[234]$/,
+    /50[234]/,
     'A proxy in front of the receiver can’t reach the receiver.',
     'Start the receiver, and see the log of its proxy.',
   ],

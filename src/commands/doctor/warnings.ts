@@ -107,7 +107,7 @@ function isUnencrypted(url: string): boolean {
  */
 function exposesPassword(url: string): boolean {
   const { protocol, hostname, password, searchParams } = new URL(url);
-  const isOn = (name: string) => /^(true|1)$/.test(searchParams.get(name) ?? '');
+  const isOn = (name: string) => ['true', '1'].includes(searchParams.get(name) ?? '');
   const isEncrypted = protocol === 'smtps:' || (isOn('requireTLS') && !isOn('ignoreTLS'));
   return password !== '' && !isEncrypted && !isThisMachine(hostname);
 }
