@@ -1,10 +1,10 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Command } from '../../src/commands/command-line.ts';
 import { runCommand } from '../../src/commands/command-line.ts';
-import { openTerminal, type Terminal } from '../../src/commands/terminal.ts';
+import { openTerminal, printTable, type Terminal, tableOf, writeRecords } from '../../src/commands/terminal.ts';
 import { hostileCharacters, hostileIn, legitimateNames } from '../support/hostile.ts';
 import { project } from '../support/program.ts';
 import { runService, temporaryFolder } from './run-service.ts';
@@ -117,6 +117,8 @@ describe('openTerminal', () => {
     const colour = (isTTY: boolean, env = {}) =>
       shownTo(isTTY, env, (terminal) => terminal.print('a ', { emphasis: 'bold', text: 'x' }));
     expect(colour(true)).toBe('a \u001B[1mx\u001B[0m\n');
+    const bad = { emphasis: 'bad', text: 'x' } as const;
+    expect(shownTo(true, {}, (terminal) => terminal.print(bad))).toBe('\u001B[31mx\u001B[0m\n');
     expect(colour(false)).toBe('a x\n');
     expect(colour(true, { NO_COLOR: '1' })).toBe('a x\n');
     expect(colour(true, { TERM: 'dumb' })).toBe('a x\n');
@@ -169,6 +171,70 @@ describe('openTerminal', () => {
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.end();
     expect(await confirmed).toBe(false);
+  });
+
+  test.each([
+    [true, 'Address: '],
+    [false, ''],
+  ])('readLine asks at a terminal only, and returns the first line or nothing: %s', async (isTTY, asked) => {
+    for (const [input, line] of [
+      ['ada\neve\n', 'ada'],
+      ['', ''],
+    ] as const) {
+      const streams = testStreams({ isTTY });
+      streams.stdin.end(input);
+      expect(await openTerminal(streams, false).readLine('Address:')).toBe(line);
+      expect([written(streams.stdout), written(streams.stderr)]).toEqual(['', asked]);
+    }
+  });
+
+  test.each([
+    ['EPIPE', 0],
+    ['EIO', 1],
+  ])('ends the process after the error %s of stdout with status %i', (code, status) => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    const streams = testStreams({});
+    openTerminal(streams, false);
+    streams.stdout.emit('error', Object.assign(new Error('gone'), { code }));
+    expect(exit.mock.calls).toEqual([[status]]);
+    exit.mockRestore();
+  });
+
+  test('printTable prints the head bold, and tableOf aligns cells and leaves out spaces at the end', () => {
+    const rows = tableOf([
+      ['NAME', 'AGE'],
+      ['Ada', ''],
+      ['Augusta', '36'],
+    ]);
+    expect(rows).toEqual(['NAME     AGE', 'Ada', 'Augusta  36']);
+    const table = shownTo(true, {}, (terminal) => printTable(terminal, rows));
+    expect(table).toBe('\u001B[1mNAME     AGE\u001B[0m\nAda\nAugusta  36\n');
+  });
+
+  test.each([
+    [undefined, 'id\r\n1\r\n2\r\n3\r\n4\r\n', 3],
+    [3, 'id\r\n1\r\n2\r\n3\r\n', 2],
+    [2, 'id\r\n1\r\n2\r\n', 1],
+  ])('writeRecords writes up to %s rows, and reads no further page', async (limit, text, read) => {
+    let pages = 0;
+    async function* all() {
+      for (const page of [[1, 2], [3, 4], []]) {
+        pages += 1;
+        yield page;
+      }
+    }
+    const formats = { head: 'id\r\n', csv: (row: number) => `${row}\r\n`, jsonl: (row: number) => `${row}\n` };
+    const streams = testStreams({});
+    await writeRecords(openTerminal(streams, false), 'csv', formats, all(), limit);
+    expect([written(streams.stdout), pages]).toEqual([text, read]);
+    const json = testStreams({});
+    await writeRecords(openTerminal(json, true), 'jsonl', formats, all(), 1);
+    expect(written(json.stdout)).toBe('1\n');
+  });
+
+  test('write leaves out the mark at the beginning of a CSV at a terminal only', () => {
+    const csv = (terminal: Terminal) => terminal.write('\uFEFFa\r\nb\r\n', 'csv');
+    expect([shownTo(true, {}, csv), shownTo(false, {}, csv)]).toEqual(['a\nb\n', '\uFEFFa\r\nb\r\n']);
   });
 
   test('confirm returns true without a question if --yes was given', async () => {
