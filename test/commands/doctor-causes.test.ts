@@ -5,6 +5,14 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Check, Finding } from '../../src/commands/doctor/check.ts';
+import { runCheck } from '../../src/commands/doctor/doctor.ts';
+import { database as databaseCheck } from '../../src/commands/doctor/local-checks.ts';
+import { mailServer, testMessage } from '../../src/commands/doctor/mail-checks.ts';
+import { rateLimits } from '../../src/commands/doctor/redis-check.ts';
+import { upstream } from '../../src/commands/doctor/upstream-check.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { readSettings } from '../../src/settings/settings.ts';
 import { startMailServer } from '../mail/mail-server.ts';
 import { cert, key } from '../support/certificate.ts';
 import { databases, redisAnswers, redisUrl } from '../support/databases.ts';
@@ -12,8 +20,6 @@ import { freePort } from '../support/free-port.ts';
 import { startTlsReceiver } from '../support/tls-receiver.ts';
 import { answering, startUpstream } from '../support/upstream.ts';
 import { runService, temporaryFolder } from './run-service.ts';
-
-type Finding = { check: string; outcome: string; says: string; remedy?: string };
 
 let dataDir: string;
 beforeEach(() => {
@@ -25,16 +31,15 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-async function doctor(environment: Record<string, string>, ...args: string[]) {
-  const ran = await runService(['doctor', '--json', ...args], {
-    environment: { DATA_DIR: dataDir, ...environment },
-  });
-  const { findings } = JSON.parse(ran.stdout) as { findings: Finding[] };
-  expect(ran.stdout).not.toContain('canary');
-  return (check: string) => {
-    const { outcome, says = '', remedy = '' } = findings.find((each) => each.check === check) ?? {};
-    return { outcome, told: `${says} ${remedy}` };
-  };
+/** Runs checks one after another, as the doctor does. Returns the outcome of each, and its words with the remedy. */
+async function examine(environment: Record<string, string>, ...checks: Check[]) {
+  const read = readSettings({ DATA_DIR: dataDir, ...environment });
+  if (read.kind === 'invalid') throw new Error(read.faults.join('\n'));
+  const findings: Finding[] = [];
+  const context = { settings: read.settings, clock: systemClock, send: true, mailTo: undefined, findings };
+  for (const check of checks) findings.push(await runCheck(check, context));
+  expect(JSON.stringify(findings)).not.toContain('canary');
+  return findings.map(({ outcome, says, remedy = '' }) => ({ outcome, told: `${says} ${remedy}` }));
 }
 
 /** First byte of a TLS connection. */
@@ -58,14 +63,14 @@ async function portThat(serve: (socket: Socket) => void, tls = false): Promise<n
 }
 
 const upstreamAt = async (UPSTREAM_URL: string, environment: Record<string, string> = {}) =>
-  (await doctor({ UPSTREAM_URL, ...environment }))('upstream');
+  (await examine({ UPSTREAM_URL, ...environment }, upstream))[0] ?? expect.fail();
 
 describe('doctor, status of the receiver', () => {
   async function answeredBy(status: number, environment: Record<string, string> = {}) {
-    const upstream = await startUpstream();
-    closers.push(upstream.close);
-    upstream.answer = answering(status, { location: 'https://canary.example/' });
-    return await upstreamAt(upstream.url, environment);
+    const receiver = await startUpstream();
+    closers.push(receiver.close);
+    receiver.answer = answering(status, { location: 'https://canary.example/' });
+    return await upstreamAt(receiver.url, environment);
   }
 
   test.each([
@@ -100,13 +105,13 @@ describe('doctor, status of the receiver', () => {
 });
 
 test('doctor sends the test event with the headers of UPSTREAM_HEADERS', async () => {
-  const upstream = await startUpstream();
-  closers.push(upstream.close);
-  upstream.answer = (response, { headers }) => {
+  const receiver = await startUpstream();
+  closers.push(receiver.close);
+  receiver.answer = (response, { headers }) => {
     response.writeHead(headers.authorization === 'Bearer canary' ? 204 : 401).end();
   };
-  expect((await upstreamAt(upstream.url)).outcome).toBe('failed');
-  const { told } = await upstreamAt(upstream.url, { UPSTREAM_HEADERS: 'Authorization: Bearer canary' });
+  expect((await upstreamAt(receiver.url)).outcome).toBe('failed');
+  const { told } = await upstreamAt(receiver.url, { UPSTREAM_HEADERS: 'Authorization: Bearer canary' });
   expect(told).toContain('was delivered');
 });
 
@@ -128,14 +133,16 @@ describe('doctor, receiver that gives no answer', () => {
     expect(told).toMatch(/does not trust the certificate of the server\. Set NODE_EXTRA_CA_CERTS/);
     const path = join(temporaryFolder(), 'ca.pem');
     writeFileSync(path, cert);
-    const trusted = await upstreamAt(receiver.url, { NODE_EXTRA_CA_CERTS: path });
-    expect(trusted.outcome).toBe('warning');
+    // Node.js reads this variable at the start of the process.
+    const environment = { DATA_DIR: dataDir, UPSTREAM_URL: receiver.url, NODE_EXTRA_CA_CERTS: path };
+    const { stdout } = await runService(['doctor'], { environment });
+    expect(stdout).toMatch(/^warning {2}upstream {6}Test event \S+ was delivered\./m);
   });
 
   test('suggests http:// if the port behind https:// has no TLS', async () => {
-    const upstream = await startUpstream();
-    closers.push(upstream.close);
-    const { told } = await upstreamAt(upstream.url.replace('http:', 'https:'));
+    const receiver = await startUpstream();
+    closers.push(receiver.close);
+    const { told } = await upstreamAt(receiver.url.replace('http:', 'https:'));
     expect(told).toMatch(/does not support TLS\. Replace https:\/\/ with http:\/\/ in UPSTREAM_URL/);
   });
 
@@ -176,10 +183,10 @@ describe('doctor, receiver that gives no answer', () => {
 describe('doctor, mail server that fails', () => {
   async function mailAt(SMTP_URL: string) {
     const startedAt = performance.now();
-    const of = await doctor({ SMTP_URL, MAIL_FROM: 'hello@paint.example' });
-    expect(of('mail').outcome).toBe('failed');
-    expect(of('test message')).toMatchObject({ outcome: 'off' });
-    return { told: of('mail').told, elapsedMs: performance.now() - startedAt };
+    const environment = { SMTP_URL, MAIL_FROM: 'hello@paint.example' };
+    const [mail, message] = await examine(environment, mailServer, testMessage);
+    expect([mail?.outcome, message?.outcome]).toEqual(['failed', 'off']);
+    return { told: mail?.told, elapsedMs: performance.now() - startedAt };
   }
 
   test('suggests smtp:// if the port behind smtps:// has no TLS', async () => {
@@ -236,14 +243,14 @@ test.runIf(databases.length > 1)(
     closers.push(database.remove);
     const url = new URL(database.url);
     url.searchParams.set('options', '-c search_path=leads');
-    const { outcome, told } = (await doctor({ DATABASE_URL: url.href }, '--no-send'))('database');
-    expect(outcome).toBe('failed');
-    expect(told).toMatch(/^PostgreSQL can’t be used\. No schema of the search_path exists .*create schema/);
+    const [finding] = await examine({ DATABASE_URL: url.href }, databaseCheck);
+    expect(finding?.outcome).toBe('failed');
+    expect(finding?.told).toMatch(/^PostgreSQL can’t be used\. No schema of the search_path exists .*create schema/);
   },
 );
 
 describe.runIf(redisAnswers)('doctor, Redis that fails', () => {
-  const limitsAt = async (REDIS_URL: string) => (await doctor({ REDIS_URL }, '--no-send'))('rate limits').told;
+  const limitsAt = async (REDIS_URL: string) => (await examine({ REDIS_URL }, rateLimits))[0]?.told;
   test('quotes the error text of Redis', async () => {
     const url = new URL(redisUrl);
     url.pathname = '/9999';

@@ -71,10 +71,10 @@ async function examine({ terminal, text, flag }: Call): Promise<void> {
 }
 
 /**
- * Runs a check. The message of an `ExitFault` has its own remedy, and that of an unavailable store is in the finding of
+ * Runs a check and returns its finding, with the warnings about its settings. Never throws. The message of an `ExitFault` has its own remedy, and that of an unavailable store is in the finding of
  * the database. Other errors get the usual remedy.
  */
-async function runCheck({ check, remedy, run }: Check, context: CheckContext): Promise<Finding> {
+export async function runCheck({ check, remedy, run }: Check, context: CheckContext): Promise<Finding> {
   const usual = typeof remedy === 'function' ? remedy(context.settings) : remedy;
   try {
     const result = warned(await run(context), settingsWarnings(check, context));
