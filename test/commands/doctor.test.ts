@@ -118,6 +118,17 @@ test('doctor fails if the database refuses a write', async () => {
   expect(stdout).not.toContain('canary');
 });
 
+test('doctor fails if a table is missing, though the database takes a write', async () => {
+  mkdirSync(dataDir);
+  const path = join(dataDir, 'service.db');
+  await (await openSqlite(path, systemClock)).close();
+  const database = new DatabaseSync(path);
+  database.exec('drop table executions');
+  database.close();
+  const { status, of } = await doctor();
+  expect([status, of('database')?.outcome, of('receipt keys')?.outcome]).toEqual([1, 'ok', 'failed']);
+});
+
 test.runIf(redisAnswers)('doctor reports that Redis counts the rate limits if Redis answers', async () => {
   const { of } = await doctor({ REDIS_URL: redisUrl }, '--no-send');
   expect(of('rate limits')).toMatchObject({ outcome: 'ok', says: 'Redis counts the limits.' });

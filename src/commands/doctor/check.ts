@@ -52,6 +52,11 @@ export function warned(result: Result, warnings: readonly Diagnosis[]): Result {
   };
 }
 
+/** Returns the finding of the first of these checks that failed, or undefined. */
+export function failureOf(checks: readonly string[], findings: readonly Finding[]): Finding | undefined {
+  return findings.find(({ check, outcome }) => checks.includes(check) && outcome === 'failed');
+}
+
 /** Returns false if there is no such file. Unlike `existsSync`, throws if the existence of the file is unknown. */
 export function fileExists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -6,7 +6,7 @@ import { ExitFault } from '../command-errors.ts';
 import { type Call, runnerOf } from '../command-line.ts';
 import { loadSettings } from '../open-store.ts';
 import type { Terminal } from '../terminal.ts';
-import { type Check, type CheckContext, type Finding, failed, off, warned } from './check.ts';
+import { type Check, type CheckContext, type Finding, failed, failureOf, off, warned } from './check.ts';
 import { credentials, receiptKeys, signingKeys } from './key-checks.ts';
 import { database, dataFolder, wallClock } from './local-checks.ts';
 import { mailServer, testMessage } from './mail-checks.ts';
@@ -71,8 +71,9 @@ async function examine({ terminal, text, flag }: Call): Promise<void> {
 }
 
 /**
- * Runs a check and returns its finding, with the warnings about its settings. Never throws. The message of an `ExitFault` has its own remedy, and that of an unavailable store is in the finding of
- * the database. Other errors get the usual remedy.
+ * Runs a check and returns its finding, with the warnings about its settings. Never throws. The message of an `ExitFault`
+ * has its own remedy. If the check of the database failed, a later check that can't use the store is off. Other errors
+ * get the usual remedy.
  */
 export async function runCheck({ check, remedy, run }: Check, context: CheckContext): Promise<Finding> {
   const usual = typeof remedy === 'function' ? remedy(context.settings) : remedy;
@@ -81,7 +82,7 @@ export async function runCheck({ check, remedy, run }: Check, context: CheckCont
     return { check, ...result, remedy: result.remedy ?? (result.outcome === 'failed' ? usual : undefined) };
   } catch (error) {
     if (error instanceof ExitFault) return { check, ...failed(error.message) };
-    if (error instanceof StorageUnavailable) {
+    if (error instanceof StorageUnavailable && failureOf([database.check], context.findings)) {
       return { check, ...off('Not tested, because the check of database failed.') };
     }
     // Only the error's code is shown, because messages of libraries can contain addresses and passwords.

@@ -45,7 +45,7 @@ export const signingKeys: Check = {
 /** Checks that every key that signed a stored receipt is still published (reference §7.3). */
 export const receiptKeys: Check = {
   check: 'receipt keys',
-  remedy: ({ dataDir }) => `Check the permissions of ${localFiles(dataDir).receiptKey}.`,
+  remedy: ({ dataDir }) => `Check the database, and the permissions of ${localFiles(dataDir).receiptKey}.`,
   async run({ settings }) {
     const path = localFiles(settings.dataDir).receiptKey;
     // In local mode without keys in the settings, the service makes a key.

@@ -10,7 +10,7 @@ import { routes } from '../../routes.ts';
 import { parseSender } from '../../settings/groups.ts';
 import { openSite } from '../../site/site.ts';
 import { causeOfError, tlsMismatch } from './causes.ts';
-import { type Check, type Diagnosis, failed, off, ok } from './check.ts';
+import { type Check, type Diagnosis, failed, failureOf, off, ok } from './check.ts';
 import { folderRemedy } from './local-checks.ts';
 import { portOf, speaksTls, waitsForClient } from './probes.ts';
 import { site } from './site-checks.ts';
@@ -95,7 +95,7 @@ export const testMessage: Check = {
   check: 'test message',
   remedy: 'Check SMTP_URL and MAIL_FROM. The account must be allowed to send from that address.',
   async run({ settings, clock, mailTo, findings }) {
-    const missing = findings.find(({ check, outcome }) => NEEDED.includes(check) && outcome === 'failed');
+    const missing = failureOf(NEEDED, findings);
     if (missing !== undefined) return off(`Not tested, because the check of ${missing.check} failed.`);
     const mailer = await openMailer(settings, clock);
     if (mailer === undefined || settings.mail.kind === 'none') return off('No mail is configured.');
