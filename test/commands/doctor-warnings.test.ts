@@ -1,13 +1,18 @@
+/** The doctor's warnings about settings and files that are valid but probably a mistake (reference §13.3). */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/commands/doctor/check.ts';
+import { credentials, signingKeys } from '../../src/commands/doctor/key-checks.ts';
+import { dataFolder } from '../../src/commands/doctor/local-checks.ts';
+import { mailServer } from '../../src/commands/doctor/mail-checks.ts';
+import { upstream } from '../../src/commands/doctor/upstream-check.ts';
 import { accessWarnings, settingsWarnings } from '../../src/commands/doctor/warnings.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { startMailServer } from '../mail/mail-server.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { examine } from './examine.ts';
 import { runService, temporaryFolder } from './run-service.ts';
-
-type Finding = { check: string; outcome: string; says: string; remedy?: string };
 
 let dataDir: string;
 beforeEach(() => {
@@ -31,27 +36,30 @@ const production = {
   PREVIEW_SIGNING_KEYS: key,
 };
 
-async function doctor(environment: Record<string, string>, ...args: string[]) {
-  const ran = await runService(['doctor', '--json', ...args], {
+/** Returns the warnings of a whole run that sends nothing. */
+async function warningsOfRun(environment: Record<string, string>): Promise<Finding[]> {
+  const ran = await runService(['doctor', '--json', '--no-send'], {
     environment: { DATA_DIR: dataDir, ...environment },
   });
   const { findings } = JSON.parse(ran.stdout) as { findings: Finding[] };
-  const warnings = findings.filter(({ outcome }) => outcome === 'warning');
-  return { ...ran, warnings };
+  return findings.filter(({ outcome }) => outcome === 'warning');
+}
+
+/** Returns the warnings that the settings add to a check. */
+function settingsWarningsOf(check: string, environment: Record<string, string>) {
+  const read = readSettings(environment);
+  if (read.kind === 'invalid') return expect.fail(read.faults.join(' '));
+  return settingsWarnings(check, { settings: read.settings, send: false });
 }
 
 test('doctor prints no warning for safe production settings', async () => {
-  const { status, warnings } = await doctor(production, '--no-send');
-  expect({ status, warnings }).toEqual({ status: 0, warnings: [] });
+  expect(await warningsOfRun(production)).toEqual([]);
 });
 
 test('doctor warns if the console is on without OPERATORS, or OPERATORS is set without the console', () => {
   const mail = { SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'a@paint.example' };
-  const warningsOf = (environment: Record<string, string>) => {
-    const read = readSettings({ ...production, ...mail, ...environment });
-    if (read.kind === 'invalid') return expect.fail(read.faults.join(' '));
-    return settingsWarnings('console', { settings: read.settings, send: false }).map(({ says }) => says);
-  };
+  const warningsOf = (environment: Record<string, string>) =>
+    settingsWarningsOf('console', { ...production, ...mail, ...environment }).map(({ says }) => says);
   const OPERATORS = 'jo@paint.example';
   expect(warningsOf({})).toEqual([]);
   expect(warningsOf({ OPERATORS })).toEqual([]);
@@ -62,40 +70,38 @@ test('doctor warns if the console is on without OPERATORS, or OPERATORS is set w
 test.each([':/etc/localtime', 'Etc/Unknown'])(
   'doctor warns of an unknown time zone of the process: TZ=%s',
   async (zone) => {
-    const { status, warnings } = await doctor({ ...production, TZ: zone }, '--no-send');
-    expect([status, warnings.map(({ check }) => check)]).toEqual([0, ['clock']]);
-    expect(warnings[0]?.says).toContain('uses UTC');
-    expect(warnings[0]?.remedy).toContain('OPERATOR_TIME_ZONE');
+    expect(await warningsOfRun({ ...production, TZ: zone })).toMatchObject([
+      {
+        check: 'clock',
+        says: expect.stringMatching(/\. TZ is not a known time zone, so the service uses UTC\.$/),
+        remedy: 'Set OPERATOR_TIME_ZONE, or TZ, to an IANA name such as Europe/Berlin.',
+      },
+    ]);
     const set = { ...production, TZ: zone, OPERATOR_TIME_ZONE: 'Europe/Berlin' };
-    expect((await doctor(set, '--no-send')).warnings).toEqual([]);
+    expect(await warningsOfRun(set)).toEqual([]);
   },
 );
 
-test('doctor does not warn of an upstream without TLS on the same machine', async () => {
-  const upstream = await startUpstream();
-  const { warnings } = await doctor({ ...production, UPSTREAM_URL: upstream.url });
-  await upstream.close();
-  expect(warnings).toEqual([]);
-});
-
-test('doctor warns of an UPSTREAM_SECRET that is shorter than Standard Webhooks requires', async () => {
-  const upstream = await startUpstream();
+test('doctor warns of a short UPSTREAM_SECRET, but not of an upstream without TLS on the same machine', async () => {
+  const { url, close } = await startUpstream();
   const short = `whsec_${Buffer.from('too short').toString('base64')}`;
-  const environment = { ...production, UPSTREAM_URL: upstream.url, UPSTREAM_SECRET: short };
-  const { warnings } = await doctor(environment);
-  await upstream.close();
-  expect(warnings.map(({ check, says }) => [check, says])).toEqual([
-    ['upstream', expect.stringContaining('UPSTREAM_SECRET is short')],
+  const [safe, warned] = [secret, short].map((UPSTREAM_SECRET) =>
+    examine({ ...production, UPSTREAM_URL: url, UPSTREAM_SECRET }, [upstream]),
+  );
+  expect(await safe).toEqual([{ outcome: 'ok', told: 'Test event ID was delivered.' }]);
+  expect(await warned).toEqual([
+    {
+      outcome: 'warning',
+      told: 'Test event ID was delivered. UPSTREAM_SECRET is short. Create a secret of at least 24 bytes: echo "whsec_$(openssl rand -base64 32)"',
+    },
   ]);
+  await close();
 });
 
 test('doctor names the number of each short key in UPSTREAM_SECRET', () => {
   const short = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`;
   const given = { ...production, UPSTREAM_SECRET: `${short('too short')},${secret},${short('short too')}` };
-  const read = readSettings(given);
-  if (read.kind === 'invalid') expect.fail(read.faults.join());
-  const warnings = settingsWarnings('upstream', { settings: read.settings, send: false });
-  expect(warnings.map(({ says }) => says)).toEqual([
+  expect(settingsWarningsOf('upstream', given).map(({ says }) => says)).toEqual([
     'Key 1 of UPSTREAM_SECRET is short.',
     'Key 3 of UPSTREAM_SECRET is short.',
   ]);
@@ -103,7 +109,7 @@ test('doctor names the number of each short key in UPSTREAM_SECRET', () => {
 
 test('doctor warns of no setting in local mode', async () => {
   const environment = { BASE_URL: 'https://x.example', UPSTREAM_URL: 'http://crm.example/' };
-  expect((await doctor(environment, '--no-send')).warnings).toEqual([]);
+  expect(await warningsOfRun(environment)).toEqual([]);
 });
 
 test.each([
@@ -118,9 +124,7 @@ test.each([
   ['smtp://user:canary@localhost', 0],
   ['smtp://user:canary@127.0.0.1.example', 1],
 ])('number of warnings if the SMTP password is sent to %s: %i', (url, count) => {
-  const read = readSettings({ SMTP_URL: url, MAIL_FROM: 'a@b.example' });
-  if (read.kind === 'invalid') throw new Error(read.faults.join());
-  const warnings = settingsWarnings('mail', { settings: read.settings, send: true });
+  const warnings = settingsWarningsOf('mail', { SMTP_URL: url, MAIL_FROM: 'a@b.example' });
   expect(warnings).toHaveLength(count);
   expect(JSON.stringify(warnings)).not.toContain('canary');
 });
@@ -130,11 +134,13 @@ test('doctor warns of an SMTP password if the connection to the mail server does
   // This address could be any host's, but the connection reaches this machine.
   const SMTP_URL = server.url.replace('smtp://127.0.0.1', 'smtp://user:canary@0.0.0.0');
   const environment = { ...production, SMTP_URL, MAIL_FROM: 'hello@paint.example' };
-  const { warnings, stdout } = await doctor(environment, '--no-send');
+  expect(await examine(environment, [mailServer])).toEqual([
+    {
+      outcome: 'warning',
+      told: 'The mail server accepts the connection. The mail password may be sent without TLS. Write smtps:// in SMTP_URL, or append ?requireTLS=true.',
+    },
+  ]);
   await server.close();
-  expect(warnings.map(({ check }) => check)).toEqual(['mail']);
-  expect(warnings[0]?.remedy).toContain('requireTLS');
-  expect(stdout).not.toContain('canary');
 });
 
 describe('doctor, files that others can access', () => {
@@ -147,12 +153,12 @@ describe('doctor, files that others can access', () => {
   test('warns of each file and prints the chmod command that protects it', async () => {
     chmodSync(dataDir, 0o777);
     for (const name of ['preview-signing-key', 'agents.json']) chmodSync(join(dataDir, name), 0o666);
-    const { status, warnings } = await doctor({}, '--no-send');
-    expect(status).toBe(0);
-    expect(warnings.map(({ check, remedy }) => [check, remedy])).toEqual([
-      ['data folder', `chmod o-rwx,g-w ${dataDir}`],
-      ['signing keys', `chmod o-rwx,g-w ${join(dataDir, 'preview-signing-key')}`],
-      ['credentials', `chmod o-rwx,g-w ${join(dataDir, 'agents.json')}`],
+    const findings = await examine({ DATA_DIR: dataDir }, [dataFolder, signingKeys, credentials]);
+    const warned = (path: string) => `Other users can read or change ${path}. chmod o-rwx,g-w ${path}`;
+    expect(findings).toEqual([
+      { outcome: 'warning', told: `${dataDir} is writable. ${warned(dataDir)}` },
+      { outcome: 'warning', told: `1 key. ${warned(join(dataDir, 'preview-signing-key'))}` },
+      { outcome: 'warning', told: `0 clients. ${warned(join(dataDir, 'agents.json'))}` },
     ]);
   });
 

@@ -27,10 +27,6 @@ const SMTP_CAUSES: Readonly<Record<string, Diagnosis>> = {
     remedy:
       'Correct user and password in SMTP_URL, and write / # ? % as %2F %23 %3F %25. Some services need a separate password for programs.',
   },
-  ENOAUTH: {
-    says: 'The server requires a user and a password.',
-    remedy: 'Add both to SMTP_URL: smtp://user:password@host',
-  },
   ETLS: {
     says: 'The server offers no usable TLS.',
     remedy: 'Remove requireTLS from SMTP_URL, or turn TLS on at the server.',
@@ -40,6 +36,9 @@ const SMTP_CAUSES: Readonly<Record<string, Diagnosis>> = {
     remedy: 'Correct the port in SMTP_URL, or append ?name= with a host name that the server accepts.',
   },
 };
+
+/** Status of a server that accepts messages only after a sign-in (RFC 4954). */
+const SIGN_IN_REQUIRED = /^530\b/;
 
 /** Signs in to the mail server, or checks the folder that replaces it in local mode. */
 export const mailServer: Check = {
@@ -107,7 +106,11 @@ export const testMessage: Check = {
       const words = () => opened.frame().words.newsletter;
       const letter = confirmationMail({ ...settings, words }, { confirm_token: token(), leave_token: token() });
       const result = await mailer.send({ ...letter, address, messageId });
-      if (result.kind === 'refused') return failed(`The mail server refused the message (${result.reason}).`);
+      if (result.kind === 'refused') {
+        const says = `The mail server refused the message (${result.reason}).`;
+        if (!SIGN_IN_REQUIRED.test(result.reason)) return failed(says);
+        return failed(`${says} It requires a sign-in.`, 'Add a user and a password: SMTP_URL=smtp://user:password@host');
+      }
       const where = settings.mail.kind === 'files' ? 'written to a file' : 'accepted by the mail server';
       return ok(`The test message was ${where}.`);
     } finally {
