@@ -41,7 +41,7 @@ export async function examine(
 }
 
 /** First byte of a TLS connection. */
-export const HANDSHAKE = 0x16;
+const HANDSHAKE = 0x16;
 
 /** Returns the port of a server that calls `serve` for each connection, until the end of the test file. */
 export async function portThat(serve: (socket: Socket) => void, tls = false): Promise<number> {
