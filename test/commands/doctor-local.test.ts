@@ -1,5 +1,5 @@
 /** The doctor's checks of this machine: folder, database, keys, credentials and clock (reference §13.3). */
-import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -27,6 +27,15 @@ describe('doctor, data folder', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
+  test('fails if no file can be written', async () => {
+    expect(await examine({ DATA_DIR: '/proc/self' }, [dataFolder])).toEqual([
+      {
+        outcome: 'failed',
+        told: 'This check failed (ENOENT). Change the permissions of /proc/self, or set DATA_DIR to a folder that you own.',
+      },
+    ]);
+  });
+
   test('is off in production with PostgreSQL only', async () => {
     const DATABASE_URL = 'postgres://127.0.0.1/none';
     const folder = { ...production, DATABASE_URL };
@@ -51,9 +60,12 @@ describe('doctor, database', () => {
     return { DATA_DIR };
   }
 
-  test('is readable and writable', async () => {
-    expect(await examine(await databaseWith('select 1'), [database])).toEqual([
-      { outcome: 'ok', told: 'SQLite is readable and writable.' },
+  test.each(databases)('%s is readable and writable', async (name, create) => {
+    const { url, open, remove } = await create();
+    atEndOfFile(remove);
+    await (await open(systemClock)).close();
+    expect(await examine({ DATABASE_URL: url }, [database])).toEqual([
+      { outcome: 'ok', told: `${name} is readable and writable.` },
     ]);
   });
 
@@ -83,7 +95,7 @@ describe('doctor, database', () => {
     const environment = await databaseWith('drop table executions');
     expect(await examine(environment, [database, receiptKeys])).toMatchObject([
       { outcome: 'ok' },
-      { outcome: 'failed' },
+      { outcome: 'failed', told: expect.stringContaining(' Check the database, and the permissions of ') },
     ]);
   });
 
@@ -122,6 +134,7 @@ describe('doctor, clock', () => {
       const time = Date.parse('2026-09-01T12:00:00.000Z') / 1_000 + seconds;
       utimesSync(join(DATA_DIR, name), time, time);
     }
+    symlinkSync('nowhere', join(DATA_DIR, 'link'));
     const [clock] = await examine({ DATA_DIR }, [wallClock], { clock: testClock('2026-09-01T12:00:00.000Z') });
     expect(clock?.outcome).toBe(outcome);
     expect(clock?.told.replaceAll(DATA_DIR, 'FOLDER')).toContain(`The time is 2026-09-01T12:00:00.000Z. ${words}`);
@@ -158,9 +171,10 @@ describe('doctor, credentials', () => {
     ]);
   });
 
-  test('have a file that is missing', async () => {
-    const AGENT_CREDENTIALS_FILE = join(temporaryFolder(), 'agents.json');
-    expect(await examine({ AGENT_CREDENTIALS_FILE }, [credentials])).toEqual([
+  test.each([{}, production])('have a file that is missing, with the settings %j', async (environment) => {
+    const DATA_DIR = temporaryFolder();
+    const AGENT_CREDENTIALS_FILE = join(environment === production ? DATA_DIR : temporaryFolder(), 'agents.json');
+    expect(await examine({ ...environment, DATA_DIR, AGENT_CREDENTIALS_FILE }, [credentials])).toEqual([
       { outcome: 'failed', told: `This check failed (ENOENT). ${CHECK}` },
     ]);
   });

@@ -45,6 +45,18 @@ describe.concurrent('doctor, mail server that fails', () => {
     expect(performance.now() - startedAt).toBeLessThan(9_000);
   });
 
+  test('sees a server that speaks first, and tries no TLS with it, which some servers punish', async () => {
+    const firstBytes: (number | undefined)[] = [];
+    const port = await portThat((socket) => {
+      socket.write('220 mail.example ESMTP\r\n');
+      socket.once('data', (data) => firstBytes.push(data[0])).on('data', () => socket.write('550 5.7.1 canary\r\n'));
+    });
+    expect(await causeAt(`smtp://127.0.0.1:${port}`)).toBe(
+      'Mail server error 550. This is not a mail server, or the server refuses the greeting. Correct the port in SMTP_URL, or append ?name= with a host name that the server accepts.',
+    );
+    expect(firstBytes).toEqual(['E'.charCodeAt(0)]);
+  });
+
   test('names a certificate that is not trusted', async () => {
     const { url } = await mailServerWith({ starttls: true });
     expect(await causeAt(url)).toBe(
@@ -116,13 +128,13 @@ describe('doctor, test message', () => {
 
   test('has random links of the site and a message id of its host', async () => {
     const server = await mailServerWith();
-    const environment = { SMTP_URL: server.url, MAIL_FROM, BASE_URL: 'https://paint.example:8443' };
+    const environment = { SMTP_URL: server.url, MAIL_FROM, BASE_URL: 'https://leads.example:8443' };
     await examine(environment, checks);
     await examine(environment, checks);
     const texts = server.received.map(({ raw }) => raw.replaceAll('=\r\n', '').replaceAll('=3D', '='));
-    const links = texts.flatMap((text) => text.match(/https:\/\/paint\.example:8443\S*[?#/=]([\w-]{22})\b/g) ?? []);
+    const links = texts.flatMap((text) => text.match(/https:\/\/leads\.example:8443\S*[?#/=]([\w-]{22})\b/g) ?? []);
     expect(new Set(links).size).toBe(4);
-    for (const text of texts) expect(text).toMatch(/^Message-ID: <[\da-f-]{36}@paint\.example>\r$/m);
+    for (const text of texts) expect(text).toMatch(/^Message-ID: <[\da-f-]{36}@leads\.example>\r$/m);
   });
 
   test.each([
