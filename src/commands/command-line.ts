@@ -27,7 +27,7 @@ type Subcommand = {
   description: string;
   /** Names of the required operands. */
   operands?: readonly string[];
-  /** Name of a repeatable operand after the required operands. */
+  /** Name of a repeatable operand. A subcommand with it has no required operands. */
   others?: string;
   options?: Options;
   run(call: Call): Promise<void>;
@@ -102,7 +102,7 @@ function parseCall({ operands = [], others, options }: Subcommand, argv: readonl
   return {
     terminal,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
-    others: () => positionals.slice(operands.length),
+    others: () => positionals,
     flag: (name) => values[name] !== undefined,
     text: (name) => texts(name).at(-1),
     texts,

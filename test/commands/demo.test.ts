@@ -146,8 +146,13 @@ describe('demo that exits with 1', () => {
     ['canary-token', 'Step 2: the expected answer is 200 with “"preview_id":"”, but the answer is 401.'],
   ])('names the step and the status of the answer if the service refuses the token %s', async (token, words) => {
     const args = ['demo', '--url', service.url, '--token-file', tokenFile(token)];
-    const { status, stdout, stderr } = await runService(args);
+    const atTerminal = 'data:text/javascript,process.stdout.isTTY = true';
+    const { status, stdout, stderr } = await runService(args, { nodeOptions: ['--import', atTerminal] });
     expect(status).toBe(1);
+    expect(stdout.startsWith(`\u001B[1mAs an agent, at ${service.url}\u001B[0m\n`)).toBe(true);
+    expect(stdout).toContain('  1  \u001B[1mRead the manifest: what can be done here?\u001B[0m\n');
+    expect(stdout).toContain('     \u001B[32m200 OK\u001B[0m\n');
+    expect(stdout).toContain('     \u001B[31m40');
     expect(stderr).toMatch(/^.+\. \S.+\n$/);
     expect(stderr.startsWith(words)).toBe(true);
     expect(stdout + stderr).not.toContain(token);

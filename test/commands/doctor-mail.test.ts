@@ -101,6 +101,15 @@ describe.concurrent('doctor, mail server that fails', () => {
     );
   });
 
+  test('quotes an error of which it knows no cause', async () => {
+    const port = await portThat((socket) =>
+      socket.once('data', () => socket.end(Buffer.from('15030300020228', 'hex'))),
+    );
+    expect(await causeAt(`smtps://127.0.0.1:${port}`)).toMatch(
+      /^Mail server error ERR_SSL_\S+\. The server refuses the connection\. Check SMTP_URL: scheme, host, port, user and password\.$/,
+    );
+  });
+
   test('reports that the server closes the connection', async () => {
     const port = await portThat((socket) => socket.resetAndDestroy());
     expect(await causeAt(`smtp://127.0.0.1:${port}`)).toBe(

@@ -109,7 +109,10 @@ export const testMessage: Check = {
       if (result.kind === 'refused') {
         const says = `The mail server refused the message (${result.reason}).`;
         if (!SIGN_IN_REQUIRED.test(result.reason)) return failed(says);
-        return failed(`${says} It requires a sign-in.`, 'Add a user and a password: SMTP_URL=smtp://user:password@host');
+        return failed(
+          `${says} It requires a sign-in.`,
+          'Add a user and a password: SMTP_URL=smtp://user:password@host',
+        );
       }
       const where = settings.mail.kind === 'files' ? 'written to a file' : 'accepted by the mail server';
       return ok(`The test message was ${where}.`);
