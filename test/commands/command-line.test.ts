@@ -119,6 +119,8 @@ describe('openTerminal', () => {
     expect(colour(true)).toBe('a \u001B[1mx\u001B[0m\n');
     const bad = { emphasis: 'bad', text: 'x' } as const;
     expect(shownTo(true, {}, (terminal) => terminal.print(bad))).toBe('\u001B[31mx\u001B[0m\n');
+    const good = { emphasis: 'good', text: 'x' } as const;
+    expect(shownTo(true, {}, (terminal) => terminal.print(good))).toBe('\u001B[32mx\u001B[0m\n');
     expect(colour(false)).toBe('a x\n');
     expect(colour(true, { NO_COLOR: '1' })).toBe('a x\n');
     expect(colour(true, { TERM: 'dumb' })).toBe('a x\n');
@@ -154,7 +156,7 @@ describe('openTerminal', () => {
 
   test.each([
     ['y', true],
-    ['YES', true],
+    [' YES ', true],
     ['', false],
     ['n', false],
     ['yesterday', false],
@@ -164,6 +166,21 @@ describe('openTerminal', () => {
     streams.stdin.write(`${answer}\n`);
     expect(await confirmed).toBe(expected);
     expect(written(streams.stderr)).toContain('Revoke it? [y/N]');
+  });
+
+  test.each(['stdin', 'stderr'] as const)('confirm requires --yes if %s is no terminal', async (name) => {
+    const streams = testStreams({ isTTY: true });
+    streams[name].isTTY = false;
+    await expect(openTerminal(streams, false).confirm('Revoke it?', false)).rejects.toThrow(
+      'Revoke it? This is not a terminal, so confirm with --yes.',
+    );
+  });
+
+  test('confirm returns false after Ctrl-C', async () => {
+    const streams = testStreams({ isTTY: true });
+    const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
+    streams.stdin.write('\u0003');
+    expect(await confirmed).toBe(false);
   });
 
   test('confirm returns false if the input ends without an answer', async () => {

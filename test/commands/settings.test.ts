@@ -30,12 +30,14 @@ test('settings shows the source of each value: environment before .env, or a fil
   const folder = temporaryFolder();
   writeFileSync(join(folder, '.env'), 'PORT=4001\nHOST=::1\nSMTP_URL_FILE=smtp\nMAIL_FROM=a@b.example\n');
   writeFileSync(join(folder, 'smtp'), 'smtp://user:canary-password@mail.example\n');
-  const environment = { PORT: '4002', REDIS_URL: 'redis://:canary-password@r.example' };
+  const OPERATORS = 'jo@x.example, ann@x.example';
+  const environment = { PORT: '4002', OPERATORS, REDIS_URL: 'redis://:canary-password@r.example' };
   const { byName, text } = await settingsOf(environment, folder);
   expect(byName).toMatchObject({
     PORT: { value: '4002', source: 'environment' },
     HOST: { value: '::1', source: '.env' },
     BASE_URL: { value: 'http://[::1]:4002', source: 'default' },
+    OPERATORS: { value: 'jo@x.example,ann@x.example', source: 'environment' },
     SMTP_URL: { value: '(set)', source: 'file' },
     REDIS_URL: { value: '(set)', source: 'environment' },
   });
@@ -78,6 +80,7 @@ test('settings prints a table without --json', async () => {
   const ran = await runService(['settings'], { environment: { OPERATOR_NAME: 'Paint Match' } });
   expect(ran).toMatchObject({ status: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^VARIABLE +VALUE +SOURCE$/m);
+  expect(ran.stdout).toMatch(/^METRICS_PORT +- +default$/m);
   expect(ran.stdout).toMatch(/^OPERATOR_NAME +Paint Match +environment$/m);
 });
 
