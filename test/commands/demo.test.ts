@@ -170,6 +170,34 @@ describe('demo that exits with 1', () => {
     expect(other.stderr).not.toContain('canary');
   });
 
+  test.each([
+    [4, 4, '200 with “"status":"submitted"”, but the answer is 200.'],
+    [6, 6, '409 with “preview_already_used”, but the answer is 409.'],
+    [8, 8, '409 with “idempotency_conflict”, but the answer is 409.'],
+    [9, 9, '200 with “action="/api/subscribe"”, but the answer is 200.'],
+    // Step 11 looks for the e-mail, and sends nothing.
+    [12, 11, '200 with “"ok":true”, but the answer is 200.'],
+  ])('stops at step %i if answer %i has not the expected words: %s', async (step, changed, words) => {
+    const own = await startService();
+    let answers = 0;
+    const proxy = createServer(async (request, response) => {
+      const { 'content-length': _, connection: __, ...headers } = request.headers as Record<string, string>;
+      const body = request.method === 'GET' ? null : Buffer.concat(await request.toArray());
+      const url = `${own.url}${request.url}`;
+      const answer = await fetch(url, { method: String(request.method), headers, body, redirect: 'manual' });
+      answers += 1;
+      const location = answer.headers.get('location');
+      response.writeHead(answer.status, location === null ? {} : { location });
+      response.end(answers === changed ? '{}' : await answer.text());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const ran = await runService(['demo', '--url', url, '--token-file', tokenFile(tokens.both)]);
+    proxy.close();
+    await own.close();
+    expect([ran.status, ran.stderr]).toEqual([1, `Step ${step}: the expected answer is ${words}\n`]);
+  });
+
   test('prints control characters of an unexpected answer as escapes', async () => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json');

@@ -74,7 +74,7 @@ export const upstream: Check = {
 
 async function resultOf(outcome: Outcome, id: string, { upstream, upstreamTimeoutMs }: Settings): Promise<Result> {
   if (outcome.kind === 'confirmed') return delivered(id);
-  const status = outcome.kind === 'rateLimited' ? 429 : outcome.status;
+  const { status } = outcome;
   const { code, unsent = false } = outcome.kind === 'unconfirmed' ? outcome : {};
   const wantsTls =
     upstream.kind === 'http' &&
