@@ -8,7 +8,7 @@ import { countEffects } from '../support/outcomes.ts';
 import { type ServiceProcess, spawnService, untilItAnswers } from '../support/process.ts';
 import type { Ran } from '../support/ran.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
-import { runService, temporaryFolder } from './run-service.ts';
+import { atTerminal, runService, temporaryFolder } from './run-service.ts';
 import { withoutChance } from './transcript.ts';
 
 describe('demo against a service in local mode', () => {
@@ -146,8 +146,7 @@ describe('demo that exits with 1', () => {
     ['canary-token', 'Step 2: the expected answer is 200 with “"preview_id":"”, but the answer is 401.'],
   ])('names the step and the status of the answer if the service refuses the token %s', async (token, words) => {
     const args = ['demo', '--url', service.url, '--token-file', tokenFile(token)];
-    const atTerminal = 'data:text/javascript,process.stdout.isTTY = true';
-    const { status, stdout, stderr } = await runService(args, { nodeOptions: ['--import', atTerminal] });
+    const { status, stdout, stderr } = await runService(args, { nodeOptions: atTerminal('stdout') });
     expect(status).toBe(1);
     expect(stdout.startsWith(`\u001B[1mAs an agent, at ${service.url}\u001B[0m\n`)).toBe(true);
     expect(stdout).toContain('  1  \u001B[1mRead the manifest: what can be done here?\u001B[0m\n');

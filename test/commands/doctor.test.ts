@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../src/commands/doctor/check.ts';
-import { runService, temporaryFolder } from './run-service.ts';
+import { atTerminal, runService, temporaryFolder } from './run-service.ts';
 
 test('doctor reports no fault on a fresh machine, and leaves nothing in the database', async () => {
   const environment = { DATA_DIR: join(temporaryFolder(), 'data') };
@@ -25,9 +25,8 @@ test('doctor reports no fault on a fresh machine, and leaves nothing in the data
 });
 
 test('doctor prints good outcomes green and failures red on a terminal', async () => {
-  const atTerminal = 'data:text/javascript,process.stdout.isTTY = true';
   const environment = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'a@x.example' };
-  const { stdout } = await runService(['doctor', '--no-send'], { environment, nodeOptions: ['--import', atTerminal] });
+  const { stdout } = await runService(['doctor', '--no-send'], { environment, nodeOptions: atTerminal('stdout') });
   expect(stdout).toContain('\u001B[32mok       \u001B[0mdatabase');
   expect(stdout).toContain('\u001B[31mfailed   \u001B[0mmail');
   expect(stdout).toMatch(/^off {6}notices/m);

@@ -21,6 +21,12 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'service-'));
 }
 
+/** Returns options of Node.js with which these streams of the program seem to be a terminal. */
+export function atTerminal(...streams: ('stdin' | 'stdout' | 'stderr')[]): string[] {
+  const script = `for (const name of ${JSON.stringify(streams)}) process[name].isTTY = true`;
+  return ['--import', `data:text/javascript,${script}`];
+}
+
 /** Runs the program as npm does, in its own folder and environment. */
 export function runService(args: string[], options: RunOptions = {}): Promise<Ran> {
   const { environment = {}, folder = temporaryFolder(), nodeOptions = [] } = options;

@@ -10,7 +10,7 @@ import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { clientOf } from '../credentials/credentials-file.ts';
 import { signedReceiptFile } from '../support/signed-receipt.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
-import { runService, temporaryFolder } from './run-service.ts';
+import { atTerminal, runService, temporaryFolder } from './run-service.ts';
 import { expectTranscript } from './transcript.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -89,14 +89,22 @@ const submissions = [
   submissionRow({ id: id(6), receivedAt: '2026-09-01T12:06:00.000Z', status: 'sending', progress: 'won' }),
 ];
 
-test('inbox prints what its transcripts have', async () => {
-  await expectTranscript('inbox-empty', await folderWith(async () => {}));
+async function inboxFolder() {
   const folder = await folderWith((storage) => keepRows(storage, submissions));
   mkdirSync(join(folder, 'data/mail'));
   for (const [name, to] of Object.entries({ one: 'eve', two: 'eve', three: 'ada' })) {
     writeFileSync(join(folder, `data/mail/${name}.eml`), `To: ${to}@example.com\r\n\r\nHello`);
   }
-  await expectTranscript('inbox', folder, { OPERATOR_TIME_ZONE: 'Europe/Berlin' });
+  return folder;
+}
+
+test('inbox list and show print what their transcripts have', async () => {
+  await expectTranscript('inbox-empty', await folderWith(async () => {}));
+  await expectTranscript('inbox', await inboxFolder(), { OPERATOR_TIME_ZONE: 'Europe/Berlin' });
+});
+
+test('inbox export, dismiss and resend print what their transcript has', async () => {
+  await expectTranscript('inbox-export', await inboxFolder(), { OPERATOR_TIME_ZONE: 'Europe/Berlin' });
 });
 
 test('subscribers prints what its transcripts have', async () => {
@@ -166,8 +174,7 @@ test.each([
   for (const line of ['credentials issue acme', 'backup copy.db']) {
     expect(await runService(line.split(' '), { folder, environment })).toMatchObject({ status: 0 });
   }
-  const atTerminal = 'data:text/javascript,for (const name of ["stdin", "stderr"]) process[name].isTTY = true';
-  const options = { folder, environment, nodeOptions: ['--import', atTerminal], input: 'n\n' };
+  const options = { folder, environment, nodeOptions: atTerminal('stdin', 'stderr'), input: 'n\n' };
   const { status, stderr } = await runService(line.split(' '), options);
   expect([status, stderr]).toEqual([expected, expect.stringContaining(question)]);
   expect(stderr.trimEnd().endsWith(refusal)).toBe(true);

@@ -11,7 +11,7 @@ import { userAgent } from '../../src/project.ts';
 import { call, executeAction, previewAction, quote } from '../support/agent.ts';
 import { execute, getReceipt, keysOf, newKey } from '../support/receipts.ts';
 import { type Service, startService, tokens } from '../support/service.ts';
-import { runService, temporaryFolder } from './run-service.ts';
+import { atTerminal, runService, temporaryFolder } from './run-service.ts';
 
 let service: Service;
 let folder: string;
@@ -49,6 +49,12 @@ describe('verify-receipt, valid receipt', () => {
     expect(ran.stdout).toMatch(/^Fields\n {2}name +"Ada"$/m);
     // A value with a line break stays on one line.
     expect(ran.stdout).toMatch(/subject +"Red"\n {2}message +"a\\nb"\n$/);
+  });
+
+  test('prints its result green and its heads bold on a terminal', async () => {
+    const args = ['verify-receipt', 'receipt.json', ...offline()];
+    const { stdout } = await runService(args, { folder, nodeOptions: atTerminal('stdout') });
+    expect(stdout.startsWith('\u001B[32mValid.\u001B[0m\n\u001B[1mClaims\u001B[0m\n  ')).toBe(true);
   });
 
   test('says that a receipt of a sandbox client is of a test', async () => {
