@@ -165,6 +165,7 @@ describe('openTerminal', () => {
     const confirmed = openTerminal(streams, false).confirm('Revoke it?', false);
     streams.stdin.write(`${answer}\n`);
     expect(await confirmed).toBe(expected);
+    expect(streams.stdin.isPaused()).toBe(true);
     expect(written(streams.stderr)).toContain('Revoke it? [y/N]');
   });
 

@@ -232,6 +232,13 @@ test('inboxTable is at most 80 columns wide, and inbox show accepts its shortene
   expect((await inbox('show', id)).stdout).toContain(QUOTE);
 });
 
+test('inboxTable prints a name of 20 characters in full, and the telephone number of a quote', () => {
+  const name = 'A'.repeat(20);
+  const fields = { name: `${name} `, email: 'a@b.example', postal_code: '1000', phone: '+1 555 0100' };
+  const [, , summary] = inboxTable([keptSubmission(eventOf({ form: 'homeowner_quote', fields }))]);
+  expect(summary).toBe(`  ${name}, a@b.example, 1000, +1 555 0100`);
+});
+
 test('inbox exits with 1 if there is no database, and does not create it', async () => {
   const folder = join(temporaryFolder(), 'data');
   const ran = await runService(['inbox', 'list'], { environment: { DATA_DIR: folder } });
