@@ -66,13 +66,13 @@ describe('doctor, receiver that answers', () => {
     expect([finding, delivered]).toEqual([{ outcome: 'off', told: 'Not tested, because of --no-send.' }, []]);
   });
 
-  test('is the database that can’t be used', async () => {
+  test('fails if the embedded inbox can’t use its database', async () => {
     expect(await examine({ DATABASE_URL: 'postgres://127.0.0.1:1/none' }, [upstream])).toEqual([
       { outcome: 'failed', told: 'This check failed (StorageUnavailable). Check UPSTREAM_URL and the database.' },
     ]);
   });
 
-  test('is missing in production', async () => {
+  test('gets nothing in production without UPSTREAM_URL', async () => {
     const contractor = { CONTRACTOR_ID: 'c-1', CONTRACTOR_NAME: 'Painters' };
     expect(await examine({ NODE_ENV: 'production', BASE_URL: 'https://x.example', ...contractor }, [upstream])).toEqual(
       [{ outcome: 'warning', told: 'The service answers submissions with 503. Set UPSTREAM_URL.' }],
