@@ -1,6 +1,7 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { Command } from '../../src/commands/command-line.ts';
 import { runCommand } from '../../src/commands/command-line.ts';
@@ -248,6 +249,26 @@ describe('openTerminal', () => {
     const json = testStreams({});
     await writeRecords(openTerminal(json, true), 'jsonl', formats, all(), 1);
     expect(written(json.stdout)).toBe('1\n');
+  });
+
+  test('tableOf aligns rows of fewer cells than the head, and printTable prints an empty line for no rows', () => {
+    expect(tableOf([['A', 'LONG'], ['x']])).toEqual(['A  LONG', 'x']);
+    expect(tableOf([])).toEqual([]);
+    expect(shownTo(false, {}, (terminal) => printTable(terminal, []))).toBe('\n');
+  });
+
+  test('write waits until a slow reader has taken the lines', async () => {
+    const streams = { ...testStreams({}), stdout: new PassThrough({ highWaterMark: 1 }) };
+    let isDone = false;
+    const done = openTerminal(streams, false)
+      .write('{}\n')
+      .then(() => {
+        isDone = true;
+      });
+    await setImmediate();
+    expect(isDone).toBe(false);
+    expect(written(streams.stdout)).toBe('{}\n');
+    await done;
   });
 
   test('write leaves out the mark at the beginning of a CSV at a terminal only', () => {

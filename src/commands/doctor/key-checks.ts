@@ -1,5 +1,6 @@
 /** The doctor's checks of the keys that sign previews and receipts, and of the credentials (reference §13.3). */
 import { resolve } from 'node:path';
+import { openPreview, sealPreview } from '../../actions/preview-token.ts';
 import { parseClients } from '../../credentials/clients.ts';
 import { isExpired } from '../../credentials/file.ts';
 import { keysThatSigned } from '../../receipts/receipts.ts';
@@ -16,7 +17,7 @@ import { accessWarnings } from './warnings.ts';
 export const signingKeys: Check = {
   check: 'signing keys',
   remedy: ({ dataDir }) => `Remove ${localFiles(dataDir).signingKey}, and the next start creates a new key.`,
-  run({ settings }) {
+  run({ settings, clock }) {
     let keys: SigningKeys = settings.previewSigningKeys;
     let warnings: Diagnosis[] = [];
     if (keys.length === 0) {
@@ -31,6 +32,9 @@ export const signingKeys: Check = {
       keys = [key];
       warnings = accessWarnings(path);
     }
+    const now = clock.now();
+    const token = sealPreview(keys, { action: 'contact', fields: {}, destination: '', createdAt: now.getTime() });
+    if (openPreview(keys, token, now).kind !== 'open') throw new Error('KEYS');
     return ok(
       keys.length === 1 ? '1 key.' : `${keys.length} keys. The first key signs, and all keys verify.`,
       warnings,
