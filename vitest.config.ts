@@ -147,7 +147,8 @@ export default defineConfig({
       },
       { test: { ...alone, name: 'faults-timed', include: timed } },
       { test: { ...waiting, name: 'rehearsals', include: rehearsals } },
-      { test: { ...alone, name: 'lighthouse', include: lighthouse } },
+      // Four audits of a page take up to 80 s.
+      { test: { ...alone, name: 'lighthouse', include: lighthouse, testTimeout: 120_000 } },
       // Each file has its own browser and real service.
       { test: { ...waiting, name: 'e2e', include: ['e2e/**/*.e2e.ts'] } },
     ],
