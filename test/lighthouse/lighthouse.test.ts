@@ -100,9 +100,9 @@ async function reportOf(path: string, options: readonly string[]): Promise<Repor
 const performanceOnly = ['--only-categories=performance', '--disable-full-page-screenshot'];
 
 /**
- * Throttling of the further audits. The first one simulates it: the first paint of a short page then comes before the
- * browser's own start of the page, which counts as blocking, and takes long on a machine that reads its memory slowly.
- * Applied throttling ("devtools") has no such order, but makes layout of a long page slower than on any phone.
+ * Throttling of the further audits. The first audit simulates it, and computes a first paint of a short page that
+ * precedes the browser's own start of the page. This start then counts as blocking, and takes long where memory is
+ * slow. Applied throttling ("devtools") keeps the true order, but is harder on the layout of a long page.
  */
 const furtherThrottling = ['devtools', 'simulate', 'simulate'];
 
