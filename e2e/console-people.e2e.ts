@@ -7,7 +7,7 @@ import type { SubscriberStatus } from '../src/storage/schema.ts';
 import { pending, pressButton } from '../test/confirmations/rig.ts';
 import { quote } from '../test/support/agent.ts';
 import { inTurn } from '../test/support/in-turn.ts';
-import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { allRows, keepRows, recentRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
 import { signedIn } from './operator.ts';
@@ -18,16 +18,13 @@ const EVIL = '<script>document.title="owned"</script>';
 let site: Site;
 let browser: Browser;
 const eve = { name: `Eve ${EVIL}`, email: 'eve@example.com', message: 'Two rooms' };
-// Rows that are older would be past their retention.
-const receivedAt = new Date().toISOString();
-const first = submissionRow({ receivedAt, fields: eve });
-const second = submissionRow({
-  receivedAt,
+const first = recentRow({ fields: eve });
+const second = recentRow({
   fields: { ...eve, message: 'And a door' },
   status: 'undelivered',
   reason: 'rejected',
 });
-const other = submissionRow({ receivedAt });
+const other = recentRow();
 
 beforeAll(async () => {
   site = await startSite({ NODE_ENV: 'test', REDELIVERY: 'off', OPERATOR_TIME_ZONE: 'UTC' });

@@ -9,7 +9,7 @@ import { executeAction, previewId, quote } from '../test/support/agent.ts';
 import { cert, key } from '../test/support/certificate.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { inTurn } from '../test/support/in-turn.ts';
-import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { allRows, keepRows, recentRow, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
 import { signedIn } from './operator.ts';
@@ -20,13 +20,13 @@ const PAGES = [...consolePages, '/operator/sign-in', '/operator/sign-in/sent', '
 
 let site: Site;
 let browser: Browser;
-const lost = submissionRow({
+const lost = recentRow({
   status: 'undelivered',
   reason: 'attempts_used_up',
   fields: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0101' },
   attempts: [{ outcome: 'unconfirmed' }, { outcome: 'unconfirmed', by: 'redelivery' }],
 });
-const marked = submissionRow({
+const marked = recentRow({
   status: 'undelivered',
   reason: 'rejected',
   fields: {

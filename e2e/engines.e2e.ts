@@ -10,7 +10,7 @@ import { quote } from '../test/support/agent.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { inTurn } from '../test/support/in-turn.ts';
 import { freshAddress } from '../test/support/service.ts';
-import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { allRows, keepRows, recentRow } from '../test/support/submissions.ts';
 import { until } from '../test/support/until.ts';
 import type { Engine, Visit } from './engines/engine.ts';
 import { type Front, startFront } from './engines/front.ts';
@@ -183,9 +183,8 @@ describe.each([
 
   test('the operator signs in by mail, marks leads, undoes it, writes a note and signs out', async () => {
     const { storage } = site.service.parts;
-    const receivedAt = new Date().toISOString();
     const rows = [1, 2, 3].map((n) =>
-      submissionRow({ receivedAt, fields: { name: `Painter ${n}`, email: emailOf(`lead${n}`), message: 'Hello' } }),
+      recentRow({ fields: { name: `Painter ${n}`, email: emailOf(`lead${n}`), message: 'Hello' } }),
     );
     await keepRows(storage, rows);
     const stored = async () => {

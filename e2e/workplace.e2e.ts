@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { inTurn } from '../test/support/in-turn.ts';
-import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
+import { allRows, keepRows, recentRow, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, overflowOf } from './browser.ts';
 import { signedIn } from './operator.ts';
@@ -134,7 +134,7 @@ test('the list of leads shows the number of new leads without a reload', async (
   await page.goto('/operator/leads?q=nobody');
   const link = page.locator('.newer');
   expect(await link.isVisible()).toBe(false);
-  await keepRows(site.service.parts.storage, [submissionRow({ receivedAt: new Date().toISOString() })]);
+  await keepRows(site.service.parts.storage, [recentRow()]);
   await page.clock.runFor(31_000);
   await link.getByText('1 new lead').waitFor();
   await link.click();
