@@ -1,7 +1,22 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runService } from './run-service.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { runService, temporaryFolder } from './run-service.ts';
+
+/** Returns the id of a row, which the transcripts contain. */
+export const id = (number: number) => `0190a00${number}-0000-7000-8000-00000000000${number}`;
+
+/** Opens a new database in the folder `data` of a new folder, and returns the folder. */
+export async function folderWith(fill: (storage: Awaited<ReturnType<typeof openSqlite>>) => Promise<unknown>) {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'data'));
+  const storage = await openSqlite(join(folder, 'data/service.db'), systemClock);
+  await fill(storage);
+  await storage.close();
+  return folder;
+}
 
 /**
  * Runs the command lines of a file of `transcripts` one after another in a folder, and expects what the file has after

@@ -2,30 +2,16 @@
  * Runs the command lines of the files in `transcripts`, and compares all that they print. `npx vitest run transcripts -u`
  * records a change.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
-import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { clientOf } from '../credentials/credentials-file.ts';
 import { signedReceiptFile } from '../support/signed-receipt.ts';
 import { keepRows, submissionRow } from '../support/submissions.ts';
 import { atTerminal, runService, temporaryFolder } from './run-service.ts';
-import { expectTranscript } from './transcript.ts';
+import { expectTranscript, folderWith, id } from './transcript.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
-
-const id = (number: number) => `0190a00${number}-0000-7000-8000-00000000000${number}`;
-
-/** Opens a new database in the folder `data` of a new folder, and returns the folder. */
-async function folderWith(fill: (storage: Awaited<ReturnType<typeof openSqlite>>) => Promise<unknown>) {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'data'));
-  const storage = await openSqlite(join(folder, 'data/service.db'), systemClock);
-  await fill(storage);
-  await storage.close();
-  return folder;
-}
 
 test('credentials prints what its transcript has', async () => {
   const folder = temporaryFolder();
@@ -33,78 +19,6 @@ test('credentials prints what its transcript has', async () => {
   await expectTranscript('credentials', folder, { AGENT_CREDENTIALS_FILE: path });
   writeFileSync(path, JSON.stringify({ clients: [clientOf('old', ['x'], [], '2021-01-01T00:00:00.000Z')] }));
   await expectTranscript('credentials-expired', folder, { AGENT_CREDENTIALS_FILE: path });
-});
-
-/** Submissions of every kind that a list can show, each a minute later than the one before. */
-const submissions = [
-  submissionRow({ id: id(1), receivedAt: '2026-09-01T12:01:00.000Z', stored_here: 1 }),
-  submissionRow({
-    id: id(2),
-    receivedAt: '2026-09-01T12:02:00.000Z',
-    form: 'homeowner_quote',
-    origin: 'agent',
-    status: 'undelivered',
-    reason: 'execution_failed',
-    progress: 'answered',
-    note: 'Called,\tno answer.\nCall again.',
-    attempts: [
-      { outcome: 'unconfirmed', ms: 9, http_status: 503 },
-      { outcome: 'unconfirmed', ms: 10_000, http_status: null },
-    ],
-    fields: {
-      name: 'Ada Augusta King of Lovelace, the Countess',
-      email: `ada@${'long-name.'.repeat(5)}xn--pple-43d.example`,
-      postal_code: '1000',
-      phone: '+1 555 0100',
-    },
-    data: {
-      recipient: { id: 'c-1', name: 'Painters, Ltd' },
-      client: 'acme',
-      consent_recorded_at: '2026-09-01T12:00:00.000Z',
-    },
-  }),
-  submissionRow({
-    id: id(3),
-    receivedAt: '2026-09-01T12:03:00.000Z',
-    status: 'waiting',
-    next_attempt_ms: Date.parse('2026-09-01T12:30:00.000Z'),
-    attempts: [{ outcome: 'rateLimited', ms: 1, http_status: 429 }],
-    fields: { name: 'Eve', email: 'eve@example.com', subject: 'Red\nand blue', message: 'One\n\ttwo' },
-  }),
-  submissionRow({
-    id: id(4),
-    receivedAt: '2026-09-01T12:04:00.000Z',
-    form: 'newsletter',
-    status: 'undelivered',
-    reason: 'attempts_used_up',
-    fields: { email: 'reader@example.com' },
-  }),
-  submissionRow({
-    id: id(5),
-    receivedAt: '2026-09-01T12:05:00.000Z',
-    status: 'dismissed',
-    reason: 'spam',
-    progress: 'spam',
-  }),
-  submissionRow({ id: id(6), receivedAt: '2026-09-01T12:06:00.000Z', status: 'sending', progress: 'won' }),
-];
-
-async function inboxFolder() {
-  const folder = await folderWith((storage) => keepRows(storage, submissions));
-  mkdirSync(join(folder, 'data/mail'));
-  for (const [name, to] of Object.entries({ one: 'eve', two: 'eve', three: 'ada' })) {
-    writeFileSync(join(folder, `data/mail/${name}.eml`), `To: ${to}@example.com\r\n\r\nHello`);
-  }
-  return folder;
-}
-
-test('inbox list and show print what their transcripts have', async () => {
-  await expectTranscript('inbox-empty', await folderWith(async () => {}));
-  await expectTranscript('inbox', await inboxFolder(), { OPERATOR_TIME_ZONE: 'Europe/Berlin' });
-});
-
-test('inbox export, dismiss and resend print what their transcript has', async () => {
-  await expectTranscript('inbox-export', await inboxFolder(), { OPERATOR_TIME_ZONE: 'Europe/Berlin' });
 });
 
 test('subscribers prints what its transcripts have', async () => {
