@@ -64,7 +64,8 @@ async function removePostgres(name: string, url: string): Promise<void> {
     return;
   }
   await administer(
-    'drop schema public cascade; create schema public authorization pg_database_owner; grant usage on schema public to public',
+    `drop schema public cascade; create schema public authorization pg_database_owner;
+      grant usage on schema public to public; comment on schema public is 'standard public schema'`,
     url,
   );
   empty.push(name);

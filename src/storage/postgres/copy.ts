@@ -81,13 +81,16 @@ export async function restoreFrom(file: string, url: string): Promise<void> {
 
 const schemaOf = (client: pg.Client) => ownSchema((statement) => client.query(statement));
 
+/** An entry of the list for an extension or the schema `public`, both of which only an administrator can change. */
+const OF_ADMINISTRATOR = / EXTENSION | SCHEMA (?:- )?public /;
+
 /**
- * Returns true for extensions, which only an administrator can make, and for sessions, links and connections, which may
- * have ended since the copy.
+ * Returns true for what only an administrator can change, and for sessions, links and connections, which may have ended
+ * since the copy.
  */
 function isLeftOut(line: string): boolean {
   const isData = line.includes(' TABLE DATA ');
-  return line.includes(' EXTENSION ') || (isData && notRestoredTables.some((table) => line.includes(` ${table} `)));
+  return OF_ADMINISTRATOR.test(line) || (isData && notRestoredTables.some((table) => line.includes(` ${table} `)));
 }
 
 async function restoreListed(file: string, contents: string, url: string): Promise<void> {

@@ -65,9 +65,13 @@ describe.runIf(databases.length > 1)('database shared with other programs', () =
     expect(await namesOf()).toEqual([...tables, 'somebody_elses'].sort());
   });
 
-  test('accepts the restore of a dump of the whole database with an extension', async () => {
+  test.each([
+    ['an extension', 'create extension pg_stat_statements'],
+    ['a schema public without its comment', 'comment on schema public is null'],
+    ['a schema public of another owner', 'alter schema public owner to current_user'],
+  ])('accepts the restore of a dump of the whole database with %s', async (_name, statement) => {
     await start();
-    await administrator.query('create extension pg_stat_statements');
+    await administrator.query(statement);
     const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
     await runProgram('pg_dump', options, database.url);
     await restoreFrom(file, url);
