@@ -7,7 +7,7 @@ import { JO, mailed, startWithOperators } from '../test/console/sign-in-mail.ts'
 import { type MailServer, startMailServer } from '../test/mail/mail-server.ts';
 import { type TestClock, testClock } from '../test/support/clock.ts';
 import type { Service } from '../test/support/service.ts';
-import { allRows, keepRows, recentRow } from '../test/support/submissions.ts';
+import { allRows, keepRows, submissionRow } from '../test/support/submissions.ts';
 import { findings } from './axe.ts';
 import { openBrowser, openPage, overflowOf } from './browser.ts';
 
@@ -49,7 +49,7 @@ describe.each([
   [1280, 'dark'],
 ] as const)('sign-in by mail at %i px, %s', (width, scheme) => {
   test('opens the requested page after the sign-in, and the deletion page after a fresh sign-in', async () => {
-    const lead = recentRow({ fields: { name: 'Ada', email: `ada-${width}@example.com` } });
+    const lead = submissionRow({ fields: { name: 'Ada', email: `ada-${width}@example.com` } });
     await keepRows(service.parts.storage, [lead]);
     const { page, complaints, close } = await openPage(browser, service.url, { javaScript: true, width, scheme });
     await page.goto(`/operator/leads/${lead.id}`);

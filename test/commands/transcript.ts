@@ -5,7 +5,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
 import { runService, temporaryFolder } from './run-service.ts';
 
-/** Returns the id of a row, which the transcripts contain. */
+/** Returns the id of a row with this number from 1 to 9. The transcripts contain these ids. */
 export const id = (number: number) => `0190a00${number}-0000-7000-8000-00000000000${number}`;
 
 /** Opens a new database in the folder `data` of a new folder, and returns the folder. */

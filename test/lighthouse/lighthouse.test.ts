@@ -100,9 +100,9 @@ async function reportOf(path: string, options: readonly string[]): Promise<Repor
 const performanceOnly = ['--only-categories=performance', '--disable-full-page-screenshot'];
 
 /**
- * Throttling of the further audits. The first audit simulates it, and computes a first paint of a short page that
- * precedes the browser's own start of the page. This start then counts as blocking, and takes long where memory is
- * slow. Applied throttling ("devtools") keeps the true order, but is harder on the layout of a long page.
+ * Throttling of the further audits. The first audit simulates it. For a short page, the simulation paints first, and the
+ * browser starts the page after that. So the start counts as blocking, which takes long on a slow machine. Applied
+ * throttling ("devtools") keeps the true order, but slows the layout of a long page more.
  */
 const furtherThrottling = ['devtools', 'simulate', 'simulate'];
 
